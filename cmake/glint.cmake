@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# glint_folder(NAME SOURCES ... DEPENDS ...): the static library of src/NAME.
+# DEPENDS names the other folders it may include.
+function(glint_folder name)
+    cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+    add_library(glint_${name} STATIC ${arg_SOURCES})
+    target_include_directories(glint_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
+        ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(glint_${name} PUBLIC glint_flags)
+    foreach(other ${arg_DEPENDS})
+        target_link_libraries(glint_${name} PUBLIC glint_${other})
+    endforeach()
+endfunction()
+
+# glint_test(NAME SOURCES ... DEPENDS ... [ARGS ...]): a cmocka program registered with CTest.
+# DEPENDS names src folders. The test runs in the source tree's tests/ folder.
+function(glint_test name)
+    cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;ARGS" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE glint_flags cmocka)
+    foreach(folder ${arg_DEPENDS})
+        target_link_libraries(${name} PRIVATE glint_${folder})
+    endforeach()
+    add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+endfunction()
