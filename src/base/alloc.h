@@ -23,7 +23,8 @@ size_t glint_alloc_live_blocks(void);
 size_t glint_alloc_live_bytes(void);
 
 // Tests: the n-th allocation from now (1 = the next) fails, later ones succeed; 0 switches off.
-void glint_alloc_fail_at(uint64_t n);
+// Returns what was left of the former order: 0 when it has struck or none was given.
+uint64_t glint_alloc_fail_at(uint64_t n);
 // Tests: between begin and end on this thread every allocation aborts the program.
 void glint_alloc_forbid_begin(void);
 void glint_alloc_forbid_end(void);

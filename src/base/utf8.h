@@ -20,6 +20,8 @@ struct glint_utf8_step glint_utf8_next(const char *data, size_t n);
 // Writes 1..4 bytes of a scalar value to out, returns how many.
 unsigned glint_utf8_put(uint32_t code, char out[GLINT_UTF8_MAX]);
 bool glint_utf8_is_valid(const char *data, size_t n);
+// n less the bytes of a character cut off at the end, so that a cut text stays well-formed.
+size_t glint_utf8_trim(const char *data, size_t n);
 // Appends data with each maximal ill-formed subpart replaced by U+FFFD.
 void glint_utf8_repair(struct glint_buffer *out, const char *data, size_t n);
 
