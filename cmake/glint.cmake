@@ -25,3 +25,25 @@ function(glint_test name)
     add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300)
 endfunction()
+
+# glint_fuzz(NAME SOURCES ... DEPENDS ...): a fuzz harness, one for each reader of foreign bytes.
+# With GLINT_FUZZ a libFuzzer program; else a program that replays tests/fuzz/corpus/NAME and is
+# registered with CTest. See tests/fuzz/README.md.
+function(glint_fuzz name)
+    cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE glint_flags)
+    foreach(folder ${arg_DEPENDS})
+        target_link_libraries(${name} PRIVATE glint_${folder})
+    endforeach()
+    if(GLINT_FUZZ)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        add_dependencies(fuzzers ${name})
+    else()
+        target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c)
+        add_test(NAME ${name} COMMAND ${name} fuzz/corpus/${name}
+            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests)
+        set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    endif()
+endfunction()
