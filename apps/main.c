@@ -1,4 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-int main(void) {
-    return 2;
+// main.c — the glint program: finds the subcommand and runs it.
+#include "cmd.h"
+#include "options.h"
+
+#include <glint/glint.h>
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+};
+
+// In the order in which help lists them.
+static const struct command commands[] = {
+    {"convert", "official Hugging Face folder to GGUF", glint_cmd_convert},
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_help(FILE *out) {
+    fprintf(out, "glint %s: an inference engine for Muse Glimmer\n\n", GLINT_VERSION);
+    fprintf(out, "Usage: glint COMMAND [OPTIONS]\n\nCommands:\n");
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\n`glint COMMAND --help` tells a command's options.\n");
+}
+
+static int is_one_of(const char *text, const char *a, const char *b, const char *c) {
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0 || strcmp(text, c) == 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return GLINT_EXIT_USAGE;
+    }
+    if (is_one_of(argv[1], "--help", "-h", "help")) {
+        print_help(stdout);
+        return GLINT_EXIT_OK;
+    }
+    if (is_one_of(argv[1], "--version", "-V", "version")) {
+        printf("glint %s\n", GLINT_VERSION);
+        return GLINT_EXIT_OK;
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "glint: no command \"%s\". Try: glint --help\n", argv[1]);
+    return GLINT_EXIT_USAGE;
 }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// cmd.h — the subcommands of the program. Each takes its own argv (argv[0] is its name) and
+// returns an exit status of options.h; a new one is declared here and gets a row in main.c.
+#ifndef GLINT_APPS_CMD_H
+#define GLINT_APPS_CMD_H
+
+int glint_cmd_convert(int argc, char **argv);
+
+#endif
