@@ -32,9 +32,11 @@ struct glint_dtype_info {
     uint32_t block_bytes; // bytes of a block
     bool is_float;        // F32, F16, BF16
     // n is a multiple of block_len. decode: bytes -> floats, exactly (weight = one float32
-    // evaluation of the public formula). encode: floats -> bytes; NaN is the caller's to refuse.
+    // evaluation of the public formula). encode: floats -> bytes with little squared error, each
+    // value's error weighted by importance[i] >= 0, [n], or all alike when NULL; float types and
+    // Q8_0 do not look at it. NaN and infinity are the caller's to refuse.
     void (*decode)(const void *blocks, float *values, size_t n);
-    void (*encode)(const float *values, void *blocks, size_t n);
+    void (*encode)(const float *values, const float *importance, void *blocks, size_t n);
 };
 
 // NULL when glint has no such type. `id` comes from a file and may be anything.
