@@ -48,6 +48,211 @@ struct glint_error {
 // "io", "format", ...: a short stable word for a status.
 const char *glint_status_name(enum glint_status status);
 
+// ---- engine ---------------------------------------------------------------------------------
+
+enum glint_log_kind { GLINT_SAY_ERROR, GLINT_SAY_WARN, GLINT_SAY_INFO, GLINT_SAY_DEBUG };
+
+// What the caller decides. Start from glint_engine_params_default.
+struct glint_engine_params {
+    const char *model_path; // GGUF file, or any shard of a split one
+    bool vocab_only;        // no weights, no cache: tokenizing only
+    const char *device;     // NULL or "cpu"
+    const char *cpu_tier;   // NULL: the best; "scalar", "avx2", "avx512", "vnni" force one
+    int n_threads;          // 0: every CPU the process may use
+    int n_context;          // tokens of one session; 0: the model's, lowered to what memory allows
+    int n_session;          // sessions open at once, at least 1
+    int n_chunk;            // rows of one prefill step; 0: 512. Does not change results
+    const char *cache_type_k; // "f16" (NULL), "f32", "q8_0" (full layers only; sliding stay f16)
+    const char *cache_type_v;
+    bool exact_activations; // float32 activations in every matrix product: slower, closer
+    bool no_memory_check;   // load even when the plan does not fit
+    // Between steps; true stops the running call with GLINT_E_CANCELLED. May be NULL.
+    bool (*cancel)(void *user);
+    // During a prefill: tokens done of all to do. May be NULL.
+    void (*progress)(void *user, int done, int total);
+    void (*say)(void *user, enum glint_log_kind kind, const char *text); // may be NULL
+    void *user;
+};
+struct glint_engine_params glint_engine_params_default(void);
+
+// Bytes by purpose, known before anything is loaded.
+struct glint_memory_plan {
+    uint64_t weights;        // of the file's tensors; mapped, shared with the page cache
+    uint64_t cache;          // keys and values at n_context for n_session sessions
+    uint64_t cache_per_1000; // growth of one session per 1,000 tokens, past the window
+    uint64_t cache_fixed;    // sliding layers of one session
+    uint64_t scratch;        // activations of one step, logits
+    uint64_t total;
+    uint64_t available; // memory the system can give now; 0 when unknown
+    int n_context;      // what the plan is for
+};
+
+struct glint_engine;
+
+// Loads nothing but the header. params->n_context 0 plans for the model's own context.
+enum glint_status glint_plan_memory(const struct glint_engine_params *params,
+                                    struct glint_memory_plan *plan, struct glint_error *err);
+// Maps and binds the model. GLINT_E_NOMEM with the plan in the text when it does not fit.
+enum glint_status glint_engine_open(struct glint_engine **engine,
+                                    const struct glint_engine_params *params,
+                                    struct glint_error *err);
+// Every session must be closed before.
+void glint_engine_close(struct glint_engine **engine);
+
+struct glint_engine_info {
+    const char *model_path;
+    const char *device, *tier; // "cpu", "vnni"
+    int n_threads;
+    int n_vocab, n_layer, width, n_context, n_chunk, window;
+    uint64_t weight_bytes;          // of all tensors
+    uint64_t step_bytes;            // weight bytes one decoded token reads
+    uint64_t cache_bytes_per_token; // cache bytes read per token of depth, full layers
+    uint64_t cache_bytes_window;    // cache bytes read by sliding layers with a full window
+    struct glint_memory_plan plan;
+};
+struct glint_engine_info glint_engine_info(const struct glint_engine *engine);
+
+// ---- session --------------------------------------------------------------------------------
+
+struct glint_session;
+
+// GLINT_E_BUSY when n_session are open already.
+enum glint_status glint_session_open(struct glint_session **session, struct glint_engine *engine,
+                                     struct glint_error *err);
+void glint_session_close(struct glint_session **session);
+
+// Tokens held, and the tokens themselves [length], borrowed until the next call.
+int glint_session_length(const struct glint_session *session);
+const int32_t *glint_session_ids(const struct glint_session *session);
+
+// Evaluates ids after what the session holds, in chunks. All pointers optional.
+struct glint_eval {
+    const int32_t *ids; // [n], each in [0, n_vocab)
+    int n;
+    int n_chunk;  // 0: the engine's
+    int n_logits; // logits of the last n_logits rows are reported to on_logits
+    void (*on_logits)(void *user, int position, const float *logits); // [n_vocab]
+    // k = 0: normed embedding; 1..n_layer-1: output of layer k-1; n_layer: after the final norm.
+    // Rows of a chunk come k by k. The final norm's rows come only where logits are reported.
+    void (*on_hidden)(void *user, int k, int position, const float *row); // [width]
+    void *user;
+};
+// On failure or cancel the session holds the chunks that were done.
+enum glint_status glint_session_eval(struct glint_session *session, const struct glint_eval *eval,
+                                     struct glint_error *err);
+
+// Makes the session hold exactly ids: keeps the longest common prefix it can continue from and
+// evaluates the rest (at least the last token, for its logits). n_reused may be NULL.
+enum glint_status glint_session_sync(struct glint_session *session, const int32_t *ids, int n,
+                                     int *n_reused, struct glint_error *err);
+
+// Drops tokens from the end. GLINT_E_LIMIT when the sliding layers no longer hold the window
+// before `length`; nothing has changed then.
+enum glint_status glint_session_truncate(struct glint_session *session, int length,
+                                         struct glint_error *err);
+
+// Logits after the last token [n_vocab]; NULL when nothing has been evaluated since the last
+// truncation.
+const float *glint_session_logits(const struct glint_session *session);
+
+// One token for each of n different sessions of one engine, in one step.
+enum glint_status glint_engine_decode(struct glint_engine *engine,
+                                      struct glint_session *const *sessions, const int32_t *ids,
+                                      int n, struct glint_error *err);
+
+// ---- sampling -------------------------------------------------------------------------------
+
+enum {
+    GLINT_SAMPLER_MAX_TOP = 256, // log-probabilities reported beside the chosen one
+};
+
+struct glint_logit_bias {
+    int32_t id;
+    float bias; // finite or -inf
+};
+
+struct glint_sampler_options {
+    float temperature;       // >= 0; 0: greedy
+    int32_t top_k;           // 0: off
+    float top_p;             // 1: off; 0 keeps the best alone
+    float min_p;             // 0: off; in [0, 1]
+    float repeat_penalty;    // 1: off; > 0
+    float presence_penalty;  // 0: off
+    float frequency_penalty; // 0: off
+    int32_t repeat_last_n;   // tokens that the penalties look at; 0: none
+    uint64_t seed;
+    const struct glint_logit_bias *bias; // [n_bias], copied; a repeated id adds up
+    size_t n_bias;
+    bool logprobs;      // report the chosen token's log-probability
+    int32_t n_logprobs; // and those of the n best, up to GLINT_SAMPLER_MAX_TOP
+};
+// 1.0, top-k 64, top-p 0.95, no min-p, no penalties, repeat_last_n 64, seed 0.
+struct glint_sampler_options glint_sampler_defaults(void);
+
+struct glint_logprob {
+    int32_t id;
+    float logprob; // natural logarithm, <= 0
+};
+
+struct glint_sample {
+    int32_t id;
+    float logprob;                   // of id; 0 unless asked for
+    const struct glint_logprob *top; // [n_top] best first, in the scratch until its next use
+    int32_t n_top;
+};
+
+// Options for the draws that follow; the draws start over at the seed's first number and the
+// penalties see the tokens held. A session starts with the defaults.
+enum glint_status glint_session_set_sampler(struct glint_session *session,
+                                            const struct glint_sampler_options *options,
+                                            struct glint_error *err);
+// Draws the next token from the session's logits. The caller evaluates it to go on.
+// sample->top is valid until the next draw of the engine.
+enum glint_status glint_session_sample(struct glint_session *session, struct glint_sample *sample,
+                                       struct glint_error *err);
+
+// ---- text -----------------------------------------------------------------------------------
+
+struct glint_ids {
+    int32_t *data; // [n]
+    size_t n;
+};
+void glint_ids_free(struct glint_ids *ids);
+
+// Half-open range of byte offsets.
+struct glint_byte_range {
+    size_t begin, end;
+};
+
+struct glint_text {
+    const char *data; // [n] UTF-8; ill-formed parts become U+FFFD
+    size_t n;         // bytes
+    bool special;     // the texts of special tokens count, outside untrusted ranges
+    bool add_bos;     // as the model asks for raw text, unless the text starts with it
+    const struct glint_byte_range *untrusted; // ascending, disjoint; NULL when none
+    size_t n_untrusted;
+};
+enum glint_status glint_tokenize(const struct glint_engine *engine, const struct glint_text *text,
+                                 struct glint_ids *ids, struct glint_error *err);
+// True for the ids that end a turn.
+bool glint_is_stop(const struct glint_engine *engine, int32_t id);
+// Bytes of an ordinary token, literal text of a special one; n may be NULL.
+const char *glint_token_bytes(const struct glint_engine *engine, int32_t id, size_t *n);
+// Id of the special token with this text, or -1.
+int32_t glint_special_id(const struct glint_engine *engine, const char *text);
+
+// Ids to text as a stream that never emits part of a character.
+struct glint_detokenizer;
+enum glint_status glint_detokenizer_open(struct glint_detokenizer **detokenizer,
+                                         const struct glint_engine *engine,
+                                         struct glint_error *err);
+void glint_detokenizer_close(struct glint_detokenizer **detokenizer);
+// Text that the id completes (terminated, n bytes), valid until the next call; NULL when out of
+// memory. Special tokens give no text.
+const char *glint_detokenizer_push(struct glint_detokenizer *detokenizer, int32_t id, size_t *n);
+// What is left at the end of the stream.
+const char *glint_detokenizer_flush(struct glint_detokenizer *detokenizer, size_t *n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -37,6 +37,7 @@ struct glint_backend_ops {
 struct glint_backend {
     const char *name; // "cpu"
     const char *tier; // "scalar", "avx2", "avx512", "vnni"
+    int n_threads;    // host threads that compute; 0 on a device
     struct glint_backend_ops ops;
     // Device memory, 64-byte aligned, zeroed; NULL when out of memory.
     void *(*alloc)(struct glint_backend *backend, size_t bytes);

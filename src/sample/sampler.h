@@ -15,52 +15,14 @@
 // u is random access: splitmix64 of (seed, number of tokens accepted so far), so the same seed
 // gives the same text, and checking a draft row by row draws what decoding one by one would.
 // Log-probabilities are those of the raw row, before step 1.
-// The sampler is small and belongs to a sequence; the scratch is large and belongs to a thread.
-// Nothing allocates after open.
+// Options, results and defaults are public (glint.h). The sampler is small and belongs to a
+// sequence; the scratch is large and belongs to a thread. Nothing allocates after open.
 #ifndef GLINT_SAMPLE_SAMPLER_H
 #define GLINT_SAMPLE_SAMPLER_H
 
 #include "base/status.h"
 
-enum {
-    GLINT_SAMPLER_MAX_TOP = 256,    // log-probabilities reported beside the chosen one
-    GLINT_SAMPLER_MAX_REWIND = 256, // accepted tokens that can be taken back
-};
-
-struct glint_logit_bias {
-    int32_t id;
-    float bias; // finite or -inf
-};
-
-struct glint_sampler_options {
-    float temperature;       // >= 0; 0: greedy
-    int32_t top_k;           // 0: off
-    float top_p;             // 1: off; 0 keeps the best alone
-    float min_p;             // 0: off; in [0, 1]
-    float repeat_penalty;    // 1: off; > 0
-    float presence_penalty;  // 0: off
-    float frequency_penalty; // 0: off
-    int32_t repeat_last_n;   // tokens that the penalties look at; 0: none
-    uint64_t seed;
-    const struct glint_logit_bias *bias; // [n_bias], copied; a repeated id adds up
-    size_t n_bias;
-    bool logprobs;      // report the chosen token's log-probability
-    int32_t n_logprobs; // and those of the n best, up to GLINT_SAMPLER_MAX_TOP
-};
-// 1.0, top-k 64, top-p 0.95, no min-p, no penalties, repeat_last_n 64, seed 0.
-struct glint_sampler_options glint_sampler_defaults(void);
-
-struct glint_logprob {
-    int32_t id;
-    float logprob; // natural logarithm, <= 0
-};
-
-struct glint_sample {
-    int32_t id;
-    float logprob;                   // of id; 0 unless asked for
-    const struct glint_logprob *top; // [n_top] best first, in the scratch until its next use
-    int32_t n_top;
-};
+enum { GLINT_SAMPLER_MAX_REWIND = 256 }; // accepted tokens that can be taken back
 
 struct glint_sampler;
 struct glint_sampler_scratch;

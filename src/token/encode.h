@@ -9,11 +9,6 @@
 
 #include "token/vocab.h"
 
-// Half-open range of byte offsets.
-struct glint_byte_range {
-    size_t begin, end;
-};
-
 // The caller's growing list of ids, with the working memory of the encoder. All-zero is a valid
 // empty one; encoding appends to ids and allocates nowhere else. One thread at a time.
 struct glint_encoding {

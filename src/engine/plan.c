@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// plan.c — how much memory a model, a context and a step will take, before any is taken.
+#include "engine/engine.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DEFAULT_CHUNK = 512,
+    LOGITS_BYTES = 32 << 20, // scratch for logits rows, except that 16 rows always fit
+    MIN_WANT = 16,
+};
+
+static enum glint_status cache_type(const char *flag, const char *name, enum glint_dtype *dtype,
+                                    struct glint_error *err) {
+    *dtype = GLINT_DTYPE_F16;
+    if (!name)
+        return GLINT_OK;
+    const struct glint_dtype_info *info = glint_dtype_by_name(name);
+    if (!info || (info->dtype != GLINT_DTYPE_F16 && info->dtype != GLINT_DTYPE_F32 &&
+                  info->dtype != GLINT_DTYPE_Q8_0))
+        return glint_fail(err, GLINT_E_ARG, "%s: found \"%s\", expected f16, f32 or q8_0", flag,
+                          name);
+    *dtype = info->dtype;
+    return GLINT_OK;
+}
+
+static int min_int(int a, int b) {
+    return a < b ? a : b;
+}
+
+static int max_int(int a, int b) {
+    return a > b ? a : b;
+}
+
+enum glint_status glint_engine_size(struct glint_engine_sizes *sizes,
+                                    const struct glint_config *config,
+                                    const struct glint_engine_params *params, int n_context,
+                                    struct glint_error *err) {
+    int chunk = params->n_chunk > 0 ? params->n_chunk : DEFAULT_CHUNK;
+    chunk = min_int(chunk, n_context);
+    int n_session = max_int(params->n_session, 1);
+    int max_rows = max_int(chunk, n_session);
+    size_t row_bytes = (size_t)config->n_vocab * sizeof(float);
+    int max_want = max_int((int)(LOGITS_BYTES / row_bytes), max_int(MIN_WANT, n_session));
+    *sizes = (struct glint_engine_sizes){
+        .kv = {.n_sequence = n_session,
+               .n_context = n_context,
+               .n_cell = n_context,
+               .max_rows = chunk,
+               .slack = max_int(chunk, DEFAULT_CHUNK)},
+        .limits = {.max_rows = max_rows,
+                   .max_col = max_int(max_int(config->width, config->n_ff),
+                                      config->n_head * config->head_dim),
+                   .max_head = config->n_head,
+                   .max_context = n_context,
+                   .head_dim = config->head_dim},
+        .max_rows = max_rows,
+        .max_want = min_int(max_want, max_rows),
+    };
+    GLINT_TRY(cache_type("--cache-type-k", params->cache_type_k, &sizes->kv.full_k, err));
+    GLINT_TRY(cache_type("--cache-type-v", params->cache_type_v, &sizes->kv.full_v, err));
+    enum glint_dtype k = sizes->kv.full_k, v = sizes->kv.full_v;
+    sizes->kv.sliding_k = k == GLINT_DTYPE_Q8_0 ? GLINT_DTYPE_F16 : k;
+    sizes->kv.sliding_v = v == GLINT_DTYPE_Q8_0 ? GLINT_DTYPE_F16 : v;
+    return GLINT_OK;
+}
+
+// Memory that can be had without swapping: MemAvailable, or what the cgroup still allows.
+static uint64_t available_memory(void) {
+    uint64_t available = 0, limit = 0, used = 0;
+    char line[256];
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %" SCNu64, &available) == 1)
+            break;
+    if (file)
+        fclose(file);
+    available *= 1024;
+    file = fopen("/sys/fs/cgroup/memory.max", "r"); // "max" when there is no limit
+    bool limited = file && fscanf(file, "%" SCNu64, &limit) == 1;
+    if (file)
+        fclose(file);
+    file = limited ? fopen("/sys/fs/cgroup/memory.current", "r") : NULL;
+    limited = file && fscanf(file, "%" SCNu64, &used) == 1;
+    if (file)
+        fclose(file);
+    if (limited && limit > used && (available == 0 || limit - used < available))
+        available = limit - used;
+    return available;
+}
+
+enum glint_status glint_plan_for(struct glint_memory_plan *plan, const struct glint_gguf *gguf,
+                                 const struct glint_config *config,
+                                 const struct glint_engine_params *params, int n_context,
+                                 struct glint_error *err) {
+    struct glint_engine_sizes sizes;
+    GLINT_TRY(glint_engine_size(&sizes, config, params, n_context, err));
+    struct glint_kv_plane row = {.dtype_k = sizes.kv.full_k,
+                                 .dtype_v = sizes.kv.full_v,
+                                 .n_head_kv = config->n_head_kv,
+                                 .head_dim = config->head_dim};
+    uint64_t full_row = glint_kv_layer_bytes(&row) / GLINT_KV_PAGE_ROWS * (uint64_t)config->n_full;
+    struct glint_kv_params one = sizes.kv;
+    one.n_sequence = 1;
+    one.n_cell = one.n_context;
+    uint64_t pages = ((uint64_t)n_context + GLINT_KV_PAGE_ROWS - 1) / GLINT_KV_PAGE_ROWS;
+    *plan = (struct glint_memory_plan){
+        .weights = gguf->n_tensor_bytes,
+        .cache = glint_kv_bytes(config, &sizes.kv),
+        .cache_per_1000 = full_row * 1000,
+        .scratch = glint_forward_bytes(config, sizes.max_rows, sizes.max_want),
+        .available = available_memory(),
+        .n_context = n_context,
+    };
+    plan->cache_fixed = glint_kv_bytes(config, &one) - full_row * pages * GLINT_KV_PAGE_ROWS;
+    plan->total = plan->weights + plan->cache + plan->scratch;
+    return GLINT_OK;
+}
+
+static double gib(uint64_t bytes) {
+    return (double)bytes / (1024.0 * 1024.0 * 1024.0);
+}
+
+void glint_plan_print(const struct glint_memory_plan *plan, char *out, size_t n) {
+    snprintf(out, n,
+             "weights %.3f GiB + cache %.3f GiB at %d tokens (%.3f GiB fixed, %.4f GiB per 1,000 "
+             "tokens) + scratch %.3f GiB = %.3f GiB; available %.3f GiB",
+             gib(plan->weights), gib(plan->cache), plan->n_context, gib(plan->cache_fixed),
+             gib(plan->cache_per_1000), gib(plan->scratch), gib(plan->total), gib(plan->available));
+}
+
+enum glint_status glint_plan_memory(const struct glint_engine_params *params,
+                                    struct glint_memory_plan *plan, struct glint_error *err) {
+    GLINT_REQUIRE(params && params->model_path && plan, err);
+    struct glint_gguf *gguf;
+    GLINT_TRY(glint_gguf_open(&gguf, params->model_path, err));
+    struct glint_config *config = glint_alloc(1, sizeof *config);
+    enum glint_status status =
+        config ? glint_config_read(config, gguf, err) : glint_fail(err, GLINT_E_NOMEM, "no memory");
+    if (status == GLINT_OK) {
+        int n_context = params->n_context > 0 ? params->n_context : config->n_context;
+        status = glint_plan_for(plan, gguf, config, params, n_context, err);
+    }
+    glint_free(config);
+    glint_gguf_close(&gguf);
+    return status;
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// session.c — one sequence: what it holds, and evaluating more of it in chunks.
+// Invariant: ids[0 .. glint_kv_length) are the tokens whose rows are committed in the cache.
+#include "engine/engine.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+enum glint_status glint_session_open(struct glint_session **out, struct glint_engine *engine,
+                                     struct glint_error *err) {
+    GLINT_REQUIRE(out && engine && engine->backend, err);
+    *out = NULL;
+    int slot = 0;
+    while (slot < engine->n_session && engine->sessions[slot])
+        slot++;
+    if (slot == engine->n_session)
+        return glint_fail(err, GLINT_E_BUSY, "%d sessions are open, the engine's limit",
+                          engine->n_session);
+    struct glint_session *session = glint_alloc(1, sizeof *session);
+    if (session) {
+        session->engine = engine;
+        session->slot = slot;
+        session->ids = glint_alloc((size_t)engine->n_context, sizeof(int32_t));
+        session->logits = glint_alloc((size_t)engine->model.config.n_vocab, sizeof(float));
+    }
+    if (!session || !session->ids || !session->logits) {
+        glint_session_close(&session);
+        return glint_fail(err, GLINT_E_NOMEM, "session: no memory");
+    }
+    engine->sessions[slot] = session;
+    *out = session;
+    return GLINT_OK;
+}
+
+void glint_session_close(struct glint_session **session_in) {
+    struct glint_session *session = *session_in;
+    *session_in = NULL;
+    if (!session)
+        return;
+    if (session->engine->sessions[session->slot] == session) {
+        glint_kv_truncate(session->engine->kv, session->slot, 0);
+        session->engine->sessions[session->slot] = NULL;
+    }
+    glint_sampler_close(&session->sampler);
+    glint_free(session->ids);
+    glint_free(session->logits);
+    glint_free(session);
+}
+
+int glint_session_length(const struct glint_session *session) {
+    return glint_kv_length(session->engine->kv, session->slot);
+}
+
+const int32_t *glint_session_ids(const struct glint_session *session) {
+    return session->ids;
+}
+
+const float *glint_session_logits(const struct glint_session *session) {
+    return session->has_logits ? session->logits : NULL;
+}
+
+static enum glint_status check_ids(const struct glint_engine *engine, const int32_t *ids, int n,
+                                   struct glint_error *err) {
+    int n_vocab = engine->model.config.n_vocab;
+    for (int i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= n_vocab)
+            return glint_fail(err, GLINT_E_ARG,
+                              "token %d of the prompt: found id %d, expected 0 to %d", i, ids[i],
+                              n_vocab - 1);
+    return GLINT_OK;
+}
+
+// Hidden rows of one chunk, handed to the caller row by row.
+struct hidden_tap {
+    struct glint_engine *engine;
+    const struct glint_eval *eval;
+};
+
+static void tap_rows(void *context, int k, const float *device_rows, int n) {
+    struct hidden_tap *tap = context;
+    struct glint_engine *engine = tap->engine;
+    const struct glint_batch *batch = &engine->batch;
+    size_t width = (size_t)engine->model.config.width;
+    engine->backend->download(engine->backend, engine->rows, device_rows,
+                              (size_t)n * width * sizeof(float));
+    engine->backend->sync(engine->backend, NULL); // a failure is reported again after the step
+    bool final = k == engine->model.config.n_layer;
+    for (int i = 0; i < n; i++)
+        tap->eval->on_hidden(tap->eval->user, k, batch->position[final ? batch->want[i] : i],
+                             engine->rows + (size_t)i * width);
+}
+
+// One chunk of n rows from ids[at]; rows from first_want on want logits.
+static enum glint_status eval_chunk(struct glint_session *session, const struct glint_eval *eval,
+                                    int at, int n, struct glint_error *err) {
+    struct glint_engine *engine = session->engine;
+    int length = glint_session_length(session);
+    int first_want = eval->on_logits ? eval->n - eval->n_logits : eval->n - 1;
+    if (first_want > eval->n - 1)
+        first_want = eval->n - 1; // the last row's logits are always kept for the caller
+    glint_batch_clear(&engine->batch);
+    for (int i = 0; i < n; i++)
+        glint_batch_add(&engine->batch, session->slot, length + i, eval->ids[at + i],
+                        at + i >= first_want);
+    struct hidden_tap hidden = {engine, eval};
+    struct glint_tap tap = {eval->on_hidden ? tap_rows : NULL, &hidden};
+    GLINT_TRY(glint_engine_step(engine, &tap, err));
+    memcpy(session->ids + length, eval->ids + at, (size_t)n * sizeof(int32_t));
+    session->has_logits = false;
+    for (int i = 0; i < engine->batch.n_want; i++) {
+        GLINT_TRY(glint_engine_read_logits(engine, i, session->logits, err));
+        int row = engine->batch.want[i];
+        if (eval->on_logits && at + row >= eval->n - eval->n_logits)
+            eval->on_logits(eval->user, length + row, session->logits);
+        session->has_logits = at + row == eval->n - 1;
+    }
+    return GLINT_OK;
+}
+
+// Rows of the next chunk: no more than the engine's step and logits scratch can take.
+static int chunk_rows(const struct glint_engine *engine, const struct glint_eval *eval, int at) {
+    int n = eval->n - at;
+    if (n > engine->n_chunk)
+        n = engine->n_chunk;
+    if (eval->n_chunk > 0 && n > eval->n_chunk)
+        n = eval->n_chunk;
+    int first_want = eval->on_logits ? eval->n - eval->n_logits : eval->n - 1;
+    int before = first_want > at ? first_want - at : 0; // rows of the chunk that want none
+    if (n > before + engine->forward.max_want)
+        n = before + engine->forward.max_want;
+    return n;
+}
+
+enum glint_status glint_session_eval(struct glint_session *session, const struct glint_eval *eval,
+                                     struct glint_error *err) {
+    struct glint_engine *engine = session->engine;
+    const struct glint_engine_params *params = &engine->params;
+    int length = glint_session_length(session);
+    if (eval->n < 1)
+        return glint_fail(err, GLINT_E_ARG, "the prompt is empty; expected at least one token");
+    if (eval->n > engine->n_context - length)
+        return glint_fail(err, GLINT_E_LIMIT,
+                          "prompt of %d tokens after %d held: over the context of %d tokens "
+                          "(--ctx-size)",
+                          eval->n, length, engine->n_context);
+    GLINT_TRY(check_ids(engine, eval->ids, eval->n, err));
+    for (int at = 0; at < eval->n;) {
+        if (params->cancel && params->cancel(params->user))
+            return glint_fail(err, GLINT_E_CANCELLED, "cancelled after %d of %d tokens", at,
+                              eval->n);
+        int n = chunk_rows(engine, eval, at);
+        GLINT_TRY(eval_chunk(session, eval, at, n, err));
+        at += n;
+        if (params->progress && eval->n > 1)
+            params->progress(params->user, at, eval->n);
+    }
+    return GLINT_OK;
+}
+
+enum glint_status glint_session_truncate(struct glint_session *session, int length,
+                                         struct glint_error *err) {
+    struct glint_kv *kv = session->engine->kv;
+    int held = glint_session_length(session);
+    GLINT_REQUIRE(length >= 0 && length <= held, err);
+    if (!glint_kv_can_truncate(kv, session->slot, length))
+        return glint_fail(err, GLINT_E_LIMIT,
+                          "cannot go back from %d to %d tokens: sliding layers hold positions from "
+                          "%d on",
+                          held, length, glint_kv_ring_begin(kv, session->slot));
+    if (length != held)
+        session->has_logits = false;
+    glint_kv_truncate(kv, session->slot, length);
+    return GLINT_OK;
+}
+
+enum glint_status glint_session_sync(struct glint_session *session, const int32_t *ids, int n,
+                                     int *n_reused, struct glint_error *err) {
+    int held = glint_session_length(session), keep = 0;
+    while (keep < held && keep < n && session->ids[keep] == ids[keep])
+        keep++;
+    bool whole = keep == n && keep == held && session->has_logits;
+    if (keep == n && !whole)
+        keep = n - 1; // the last token's logits are wanted
+    if (keep < 0)
+        keep = 0;
+    if (!glint_kv_can_truncate(session->engine->kv, session->slot, keep))
+        keep = 0;
+    if (n_reused)
+        *n_reused = keep;
+    if (whole)
+        return GLINT_OK;
+    GLINT_TRY(glint_session_truncate(session, keep, err));
+    struct glint_eval eval = {.ids = ids + keep, .n = n - keep};
+    return glint_session_eval(session, &eval, err);
+}
+
+enum glint_status glint_session_set_sampler(struct glint_session *session,
+                                            const struct glint_sampler_options *options,
+                                            struct glint_error *err) {
+    struct glint_sampler *sampler;
+    int32_t n_vocab = session->engine->model.config.n_vocab;
+    GLINT_TRY(glint_sampler_open(&sampler, options, n_vocab, err));
+    glint_sampler_close(&session->sampler);
+    session->sampler = sampler;
+    session->n_seen = 0;
+    return GLINT_OK;
+}
+
+enum glint_status glint_session_sample(struct glint_session *session, struct glint_sample *sample,
+                                       struct glint_error *err) {
+    struct glint_engine *engine = session->engine;
+    int length = glint_session_length(session);
+    if (!session->has_logits)
+        return glint_fail(err, GLINT_E_ARG, "nothing to draw from: evaluate a token first");
+    if (!session->sampler) {
+        struct glint_sampler_options defaults = glint_sampler_defaults();
+        GLINT_TRY(glint_session_set_sampler(session, &defaults, err));
+    }
+    if (session->n_seen > length) { // tokens were dropped: count again from the start
+        glint_sampler_reset(session->sampler);
+        session->n_seen = 0;
+    }
+    glint_sampler_prompt(session->sampler, session->ids + session->n_seen,
+                         (size_t)(length - session->n_seen));
+    session->n_seen = length;
+    GLINT_TRY(glint_sampler_sample(session->sampler, engine->scratch, session->logits, NULL, sample,
+                                   err));
+    glint_sampler_accept(session->sampler, sample->id);
+    session->n_seen = length + 1;
+    return GLINT_OK;
+}
+
+enum glint_status glint_engine_decode(struct glint_engine *engine,
+                                      struct glint_session *const *sessions, const int32_t *ids,
+                                      int n, struct glint_error *err) {
+    GLINT_REQUIRE(n >= 1 && n <= engine->n_session, err);
+    GLINT_TRY(check_ids(engine, ids, n, err));
+    glint_batch_clear(&engine->batch);
+    for (int i = 0; i < n; i++) {
+        int length = glint_session_length(sessions[i]);
+        GLINT_REQUIRE(sessions[i]->engine == engine, err);
+        if (length >= engine->n_context)
+            return glint_fail(err, GLINT_E_LIMIT, "the context of %d tokens is full",
+                              engine->n_context);
+        glint_batch_add(&engine->batch, sessions[i]->slot, length, ids[i], true);
+    }
+    GLINT_TRY(glint_engine_step(engine, NULL, err));
+    for (int i = 0; i < n; i++) {
+        struct glint_session *session = sessions[i];
+        session->ids[engine->batch.position[i]] = ids[i];
+        session->has_logits = false;
+        GLINT_TRY(glint_engine_read_logits(engine, i, session->logits, err));
+        session->has_logits = true;
+    }
+    return GLINT_OK;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// text.c — the public face of the tokenizer: text to ids, ids to text.
+#include "engine/engine.h"
+
+#include "base/alloc.h"
+#include "token/decode.h"
+#include "token/encode.h"
+
+enum glint_status glint_tokenize(const struct glint_engine *engine, const struct glint_text *text,
+                                 struct glint_ids *ids, struct glint_error *err) {
+    *ids = (struct glint_ids){0};
+    struct glint_encoding encoding = {0};
+    struct glint_encode_input input = {
+        .text = {text->data, text->n},
+        .untrusted = text->untrusted,
+        .n_untrusted = text->n_untrusted,
+        .all_untrusted = !text->special,
+        .add_bos = text->add_bos && glint_vocab_add_bos(engine->vocab),
+    };
+    enum glint_status status = glint_encode(engine->vocab, &input, &encoding, err);
+    if (status == GLINT_OK) {
+        *ids = (struct glint_ids){encoding.ids, encoding.n};
+        encoding.ids = NULL; // handed over
+    }
+    glint_encoding_fini(&encoding);
+    return status;
+}
+
+void glint_ids_free(struct glint_ids *ids) {
+    glint_free(ids->data);
+    *ids = (struct glint_ids){0};
+}
+
+bool glint_is_stop(const struct glint_engine *engine, int32_t id) {
+    return glint_vocab_is_stop(engine->vocab, id);
+}
+
+const char *glint_token_bytes(const struct glint_engine *engine, int32_t id, size_t *n) {
+    struct glint_view bytes = glint_vocab_bytes(engine->vocab, id);
+    if (n)
+        *n = bytes.n;
+    return bytes.data;
+}
+
+int32_t glint_special_id(const struct glint_engine *engine, const char *text) {
+    return glint_vocab_find_special(engine->vocab, glint_view_of(text));
+}
+
+struct glint_detokenizer {
+    const struct glint_engine *engine;
+    struct glint_decoder decoder;
+    struct glint_buffer out;
+};
+
+enum glint_status glint_detokenizer_open(struct glint_detokenizer **detokenizer,
+                                         const struct glint_engine *engine,
+                                         struct glint_error *err) {
+    *detokenizer = glint_alloc(1, sizeof **detokenizer);
+    if (!*detokenizer)
+        return glint_fail(err, GLINT_E_NOMEM, "detokenizer: no memory");
+    (*detokenizer)->engine = engine;
+    return GLINT_OK;
+}
+
+void glint_detokenizer_close(struct glint_detokenizer **detokenizer) {
+    if (*detokenizer)
+        glint_buffer_fini(&(*detokenizer)->out);
+    glint_free(*detokenizer);
+    *detokenizer = NULL;
+}
+
+static const char *emitted(struct glint_detokenizer *detokenizer, size_t *n) {
+    if (detokenizer->out.failed)
+        return NULL;
+    *n = detokenizer->out.n;
+    return detokenizer->out.data ? detokenizer->out.data : "";
+}
+
+const char *glint_detokenizer_push(struct glint_detokenizer *detokenizer, int32_t id, size_t *n) {
+    glint_buffer_clear(&detokenizer->out);
+    glint_decoder_push(&detokenizer->decoder, detokenizer->engine->vocab, id, &detokenizer->out);
+    return emitted(detokenizer, n);
+}
+
+const char *glint_detokenizer_flush(struct glint_detokenizer *detokenizer, size_t *n) {
+    glint_buffer_clear(&detokenizer->out);
+    glint_decoder_flush(&detokenizer->decoder, &detokenizer->out);
+    return emitted(detokenizer, n);
+}
