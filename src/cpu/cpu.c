@@ -65,6 +65,9 @@ static void fill_base(struct glint_backend *base) {
     base->free = cpu_free;
     base->upload = cpu_upload;
     base->download = cpu_download;
+    glint_cpu_rows_fill(&base->ops);
+    base->ops.matmul = glint_cpu_matmul;
+    base->ops.attention = glint_cpu_attention;
     base->bind = cpu_bind;
     base->sync = cpu_sync;
     base->close = cpu_close;

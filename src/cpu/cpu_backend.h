@@ -51,6 +51,7 @@ static inline struct glint_cpu *glint_cpu_of(struct glint_backend *backend) {
 // One function a tier, in rising order; each overwrites the kernels it has. Tier files are built
 // only where the compiler can.
 void glint_cpu_init_scalar(struct glint_cpu_kernels *kernels);
+void glint_cpu_init_attention_scalar(struct glint_cpu_kernels *kernels);
 void glint_cpu_init_avx2(struct glint_cpu_kernels *kernels);
 void glint_cpu_init_avx512(struct glint_cpu_kernels *kernels);
 
@@ -61,5 +62,6 @@ void glint_cpu_run(struct glint_cpu *cpu, int64_t work, glint_pool_fn fn, void *
 // rows.c: all ops but matmul and attention.
 enum glint_status glint_cpu_rows_open(struct glint_cpu *cpu, struct glint_error *err);
 void glint_cpu_rows_close(struct glint_cpu *cpu);
+void glint_cpu_rows_fill(struct glint_backend_ops *ops);
 
 #endif

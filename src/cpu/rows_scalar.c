@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// rows_scalar.c — the kernels of the row ops in plain C: the definition that every tier is
+// measured against. Sums and functions are taken in double and rounded once.
+#include "base/half.h"
+#include "cpu/cpu_backend.h"
+
+#include <math.h>
+
+static double inverse_rms(const float *x, float epsilon, int width) {
+    double sum = 0;
+    for (int c = 0; c < width; c++)
+        sum += (double)x[c] * x[c];
+    return 1 / sqrt(sum / width + (double)epsilon);
+}
+
+static void rms_norm_scalar(float *out, const float *x, const float *gain, float epsilon,
+                            int width) {
+    double inverse = inverse_rms(x, epsilon, width);
+    for (int c = 0; c < width; c++)
+        out[c] = (float)(x[c] * inverse * (gain ? (double)gain[c] : 1));
+}
+
+static void add_rms_norm_scalar(float *h, const float *y, const float *gain, float epsilon,
+                                int width) {
+    double inverse = inverse_rms(y, epsilon, width);
+    for (int c = 0; c < width; c++)
+        h[c] += (float)(y[c] * inverse * (double)gain[c]);
+}
+
+static void rotate_scalar(float *x, const float *turn, int n_pair) {
+    for (int i = 0; i < n_pair; i++) {
+        double a = x[2 * i], b = x[2 * i + 1], c = turn[2 * i], s = turn[2 * i + 1];
+        x[2 * i] = (float)(a * c - b * s);
+        x[2 * i + 1] = (float)(b * c + a * s);
+    }
+}
+
+static void half_from_float_scalar(uint16_t *out, const float *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = glint_half_from_float(x[i]);
+}
+
+// The exponential of minus the magnitude: no overflow, and small results stay exact.
+static double sigmoid(double x) {
+    double e = exp(-fabs(x));
+    return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+
+static void gate_scalar(float *a, const float *g, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        a[i] = (float)(a[i] * sigmoid(g[i]));
+}
+
+static void swiglu_scalar(float *gate, const float *up, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        gate[i] = (float)(gate[i] * sigmoid(gate[i]) * up[i]);
+}
+
+static void softcap_scalar(float *x, int64_t n, float scale, float cap) {
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)(cap * tanh((double)x[i] * scale / cap));
+}
+
+void glint_cpu_init_scalar(struct glint_cpu_kernels *kernels) {
+    kernels->rms_norm = rms_norm_scalar;
+    kernels->add_rms_norm = add_rms_norm_scalar;
+    kernels->rotate = rotate_scalar;
+    kernels->half_from_float = half_from_float_scalar;
+    kernels->gate = gate_scalar;
+    kernels->swiglu = swiglu_scalar;
+    kernels->softcap = softcap_scalar;
+    glint_cpu_init_attention_scalar(kernels);
+}
