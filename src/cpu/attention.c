@@ -25,8 +25,8 @@ enum {
 // One worker's memory.
 struct worker {
     struct glint_attention_scratch scratch;
-    float *q, *sum, *run;                              // [VECTORS][D]
-    float *largest, *total, *run_largest, *run_total;  // [VECTORS]
+    float *q, *sum, *run;                             // [VECTORS][D]
+    float *largest, *total, *run_largest, *run_total; // [VECTORS]
 };
 
 // Rows [i_row, i_row + n_row) of one sequence.
@@ -49,11 +49,11 @@ struct glint_attention {
 struct attention_job {
     struct glint_cpu *cpu;
     const struct glint_op_attention *op;
-    int stride;     // D
-    int group;      // query heads of a KV head
-    int chunk;      // of these in a block
-    int n_chunk;    // blocks across the query heads: n_head_kv * ceil(group / chunk)
-    int n_rows;     // entries of attention->rows in use
+    int stride;  // D
+    int group;   // query heads of a KV head
+    int chunk;   // of these in a block
+    int n_chunk; // blocks across the query heads: n_head_kv * ceil(group / chunk)
+    int n_rows;  // entries of attention->rows in use
     int n_unit;
     int row_begin, row_end; // rows of the batch in this pass (parts)
     atomic_int next_unit, next_merge;

@@ -10,8 +10,9 @@ static void read_row(const struct glint_attention_block *block, int tensor, int3
     const struct glint_kv_plane *plane = block->plane;
     enum glint_dtype dtype = tensor ? plane->dtype_v : plane->dtype_k;
     glint_dtype_info((uint32_t)dtype)
-        ->decode(glint_kv_row(plane, block->table, block->i_layer, tensor, block->head_kv, position),
-                 row, (size_t)plane->head_dim);
+        ->decode(
+            glint_kv_row(plane, block->table, block->i_layer, tensor, block->head_kv, position),
+            row, (size_t)plane->head_dim);
 }
 
 // Scores of the visible keys of one tile; returns the largest.

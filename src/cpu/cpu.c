@@ -75,7 +75,7 @@ static void fill_base(struct glint_backend *base) {
 
 static void fill_kernels(struct glint_cpu_kernels *kernels, enum glint_cpu_tier tier) {
     glint_cpu_init_scalar(kernels);
-#if defined(__x86_64__)
+#if defined(GLINT_CPU_X86)
     if (tier >= GLINT_CPU_TIER_AVX2)
         glint_cpu_init_avx2(kernels);
     if (tier >= GLINT_CPU_TIER_AVX512)

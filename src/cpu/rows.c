@@ -88,8 +88,7 @@ static void add_rms_norm_rows(void *context, int i_worker, int n_workers) {
 
 static void add_rms_norm(struct glint_backend *backend, const struct glint_op_add_rms_norm *op) {
     struct job job = {glint_cpu_of(backend), op};
-    glint_cpu_run(job.cpu, op->n > 1 ? (int64_t)op->n * op->width / 2 : 0, add_rms_norm_rows,
-                  &job);
+    glint_cpu_run(job.cpu, op->n > 1 ? (int64_t)op->n * op->width / 2 : 0, add_rms_norm_rows, &job);
 }
 
 // The angle is the float32 product; cosine and sine of it are rounded once from double.
@@ -129,8 +128,9 @@ static void head_norm_rope(struct glint_backend *backend,
     struct glint_rope_cache *rope = job.cpu->rope;
     int n_pair = op->head_dim / 2;
     GLINT_ASSERT(op->n <= job.cpu->limits.max_rows && op->head_dim <= job.cpu->limits.head_dim);
-    if (op->inv_freq != NULL && (rope->n_pair != n_pair || memcmp(rope->inv_freq, op->inv_freq,
-                                                                  (size_t)n_pair * sizeof(float)))) {
+    if (op->inv_freq != NULL &&
+        (rope->n_pair != n_pair ||
+         memcmp(rope->inv_freq, op->inv_freq, (size_t)n_pair * sizeof(float)))) {
         memcpy(rope->inv_freq, op->inv_freq, (size_t)n_pair * sizeof(float));
         rope->n_pair = n_pair;
         for (int i = 0; i < job.cpu->limits.max_rows; i++)
@@ -147,7 +147,7 @@ static void store_row(const struct glint_cpu_kernels *kernels, enum glint_dtype 
     else if (dtype == GLINT_DTYPE_F16)
         kernels->half_from_float((uint16_t *)(void *)to, x, n);
     else
-        glint_dtype_info((uint32_t)dtype)->encode(x, to, (size_t)n);
+        glint_dtype_info((uint32_t)dtype)->encode(x, NULL, to, (size_t)n);
 }
 
 static void kv_store_rows(void *context, int i_worker, int n_workers) {
@@ -194,8 +194,7 @@ static void swiglu_range(void *context, int i_worker, int n_workers) {
     const struct job *job = context;
     const struct glint_op_swiglu *op = job->op;
     struct glint_range range = glint_pool_range(op->count, LINE, i_worker, n_workers);
-    job->cpu->kernels.swiglu(op->gate + range.begin, op->up + range.begin,
-                             range.end - range.begin);
+    job->cpu->kernels.swiglu(op->gate + range.begin, op->up + range.begin, range.end - range.begin);
 }
 
 static void swiglu(struct glint_backend *backend, const struct glint_op_swiglu *op) {

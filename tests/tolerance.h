@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// tolerance.h — how far results may be from the definition; docs/numerics.md says why.
+// Errors are relative to the largest magnitude of the row at hand unless the name says "abs".
+#ifndef GLINT_TESTS_TOLERANCE_H
+#define GLINT_TESTS_TOLERANCE_H
+
+// rms_norm, add_rms_norm, head norm and rotation: a sum of squares and three roundings.
+#define GLINT_TOLERANCE_NORM 1e-6
+// gate and swiglu, relative to the value itself: the sigmoid's 3 units in the last place.
+#define GLINT_TOLERANCE_SIGMOID 6e-7
+// softcap, relative to the value itself.
+#define GLINT_TOLERANCE_SOFTCAP 6e-7
+// attention: dot products of 128 and weighted means of up to thousands of rows.
+#define GLINT_TOLERANCE_ATTENTION 5e-6
+
+#endif
