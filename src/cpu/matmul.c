@@ -1,39 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul.c — matrix products by decoding each weight row to float32 and summing in double.
-// Output rows are divided over the workers; every one is computed by a single thread.
+// matmul.c — the matmul op: owns the state, divides the work, sends each matrix to the integer
+// path (matmul_quant.c) or the float path (matmul_float.c). Output rows are divided over the
+// workers; every output is computed by one thread in a fixed order.
 #include "cpu/matmul.h"
 
 #include "base/alloc.h"
-#include "cpu/cpu_backend.h"
+#include "cpu/matmul_state.h"
 
-struct glint_cpu_matmul {
-    float *row; // [n_workers][max_col], one decoded weight row each
-};
+static size_t stretches(int64_t n_col) {
+    return ((size_t)n_col + GLINT_TILE_COLS - 1) / GLINT_TILE_COLS;
+}
+
+static void fill_kernels(struct glint_matmul_kernels *kernels, enum glint_cpu_tier tier) {
+    glint_matmul_init_scalar(kernels);
+    (void)tier;
+}
+
+static bool take_scratch(struct glint_cpu *cpu) {
+    struct glint_cpu_matmul *matmul = cpu->matmul;
+    int rows =
+        cpu->limits.max_rows < GLINT_MATMUL_CHUNK ? cpu->limits.max_rows : GLINT_MATMUL_CHUNK;
+    size_t count = stretches(cpu->limits.max_col) * (size_t)rows;
+    matmul->q = glint_alloc(count, GLINT_TILE_COLS);
+    matmul->scale = glint_alloc(count, GLINT_TILE_BLOCKS * sizeof(float));
+    matmul->worker = glint_alloc((size_t)cpu->n_workers, sizeof *matmul->worker);
+    bool ok = matmul->q != NULL && matmul->scale != NULL && matmul->worker != NULL;
+    for (int i = 0; i < GLINT_MATMUL_MAX; i++) {
+        matmul->bias[i] = glint_alloc(count, GLINT_TILE_SUBS * sizeof(float));
+        ok = ok && matmul->bias[i] != NULL;
+    }
+    return ok;
+}
 
 enum glint_status glint_cpu_matmul_open(struct glint_cpu *cpu, struct glint_error *err) {
     cpu->matmul = glint_alloc(1, sizeof *cpu->matmul);
-    if (cpu->matmul == NULL)
-        return glint_fail(err, GLINT_E_NOMEM, "cpu: no memory for matrix products");
-    size_t row = (size_t)cpu->limits.max_col * sizeof(float);
-    cpu->matmul->row = glint_alloc((size_t)cpu->n_workers, row);
-    if (cpu->matmul->row == NULL)
-        return glint_fail(err, GLINT_E_NOMEM, "cpu: no memory for matrix products");
+    if (cpu->matmul == NULL || !take_scratch(cpu))
+        return glint_fail(err, GLINT_E_NOMEM, "cpu: no memory for matrix products of %d columns",
+                          cpu->limits.max_col);
+    fill_kernels(&cpu->matmul->kernels, cpu->tier);
     return GLINT_OK;
 }
 
 void glint_cpu_matmul_close(struct glint_cpu *cpu) {
     if (cpu->matmul == NULL)
         return;
-    glint_free(cpu->matmul->row);
+    glint_free(cpu->matmul->q);
+    glint_free(cpu->matmul->scale);
+    glint_free(cpu->matmul->worker);
+    for (int i = 0; i < GLINT_MATMUL_MAX; i++)
+        glint_free(cpu->matmul->bias[i]);
     glint_free(cpu->matmul);
     cpu->matmul = NULL;
 }
 
 enum glint_status glint_cpu_matmul_bind(struct glint_cpu *cpu, struct glint_matrix *matrix,
                                         struct glint_error *err) {
-    (void)cpu;
-    (void)matrix;
-    (void)err;
+    const struct glint_dtype_info *info = glint_dtype_info((uint32_t)matrix->dtype);
+    GLINT_REQUIRE(info != NULL, err);
+    GLINT_REQUIRE(matrix->n_col >= 1 && matrix->n_col <= cpu->limits.max_col, err);
+    GLINT_REQUIRE(matrix->n_col % info->block_len == 0, err);
+    GLINT_REQUIRE(matrix->row_bytes == glint_dtype_bytes(matrix->dtype, (uint64_t)matrix->n_col),
+                  err);
     return GLINT_OK;
 }
 
@@ -42,34 +69,33 @@ struct job {
     const struct glint_op_matmul *op;
 };
 
-static void multiply_rows(const struct glint_op_matmul *op, int i_matrix, struct glint_range range,
-                          float *row) {
-    const struct glint_matrix *w = op->w[i_matrix];
-    const struct glint_dtype_info *info = glint_dtype_info((uint32_t)w->dtype);
-    for (int64_t r = range.begin; r < range.end; r++) {
-        info->decode((const char *)w->data + (size_t)r * w->row_bytes, row, (size_t)w->n_col);
-        for (int i = 0; i < op->n; i++) {
-            const float *x = op->x + (int64_t)i * w->n_col;
-            double sum = 0;
-            for (int64_t c = 0; c < w->n_col; c++)
-                sum += (double)row[c] * x[c];
-            op->out[i_matrix][i * w->n_row + r] = (float)sum;
-        }
-    }
+static bool by_float(const struct glint_op_matmul *op, int i_matrix) {
+    return op->exact || glint_dtype_info((uint32_t)op->w[i_matrix]->dtype)->is_float;
 }
 
 static void multiply(void *context, int i_worker, int n_workers) {
     const struct job *job = context;
-    float *row = job->cpu->matmul->row + (int64_t)i_worker * job->cpu->limits.max_col;
-    for (int m = 0; m < job->op->n_matrix; m++)
-        multiply_rows(job->op, m, glint_pool_range(job->op->w[m]->n_row, 1, i_worker, n_workers),
-                      row);
+    const struct glint_op_matmul *op = job->op;
+    struct glint_op_matmul quant = *op; // the matrices of the integer path
+    quant.n_matrix = 0;
+    for (int m = 0; m < op->n_matrix; m++) {
+        if (by_float(op, m)) {
+            struct glint_range rows =
+                glint_pool_range(op->w[m]->n_row, GLINT_DOT_ROWS, i_worker, n_workers);
+            glint_matmul_float(job->cpu, op->w[m], op->out[m], op, rows, i_worker);
+        } else {
+            quant.w[quant.n_matrix] = op->w[m];
+            quant.out[quant.n_matrix++] = op->out[m];
+        }
+    }
+    if (quant.n_matrix > 0)
+        glint_matmul_quant(job->cpu, &quant, i_worker, n_workers);
 }
 
 void glint_cpu_matmul(struct glint_backend *backend, const struct glint_op_matmul *op) {
     struct job job = {glint_cpu_of(backend), op};
     int64_t work = 0;
     for (int m = 0; m < op->n_matrix; m++)
-        work += (int64_t)op->n * op->w[m]->n_row * op->w[m]->n_col;
+        work += (int64_t)op->n * op->w[m]->n_row * op->w[m]->n_col / 16;
     glint_cpu_run(job.cpu, work, multiply, &job);
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul_tile.h — the unit of work of the matrix products: what the drivers (matmul_quant.c,
+// matmul_float.c) hand to the kernels of a tier.
+//
+// A quantized matrix is multiplied tile by tile. A tile is 16 rows by 256 columns, unpacked to
+// one byte a code and laid out so that a 64-byte vector holds four consecutive columns of all 16
+// rows; two tiles make a panel. Every tier shares this layout, so a tier without an unpack
+// function of its own for a weight type still multiplies it.
+//
+// Numeric contract. Integer sums are exact, so their order is free; every float operation is
+// named in glint_tile_multiply's formula. All tiers, row counts and thread counts therefore give
+// the same bits.
+#ifndef GLINT_CPU_MATMUL_TILE_H
+#define GLINT_CPU_MATMUL_TILE_H
+
+#include "op/op.h"
+
+enum {
+    GLINT_TILE_ROWS = 16,
+    GLINT_TILE_COLS = 256,
+    GLINT_TILE_BLOCKS = 8,     // x blocks of 32 columns in a tile
+    GLINT_TILE_SUBS = 16,      // sub-blocks of 16 columns in a tile
+    GLINT_PANEL_TILES = 2,     // tiles a kernel multiplies at once
+    GLINT_PANEL_ROWS = 32,     // their rows
+    GLINT_MATMUL_N_DTYPE = 31, // weight types are enum values below this
+    GLINT_MATMUL_CHUNK = 512,  // rows of x quantized and multiplied together
+    GLINT_DOT_ROWS = 4,        // weight rows of one float kernel call
+    GLINT_DOT_LANES = 16,      // partial sums of one float dot product
+};
+
+// How the codes of a weight type become values.
+enum glint_tile_class {
+    GLINT_TILE_SUB32_OFFSET, // scale * (code - offset), a scale for 32 columns; codes below 64
+    GLINT_TILE_SUB32_BYTE,   // the same, codes 0..255
+    GLINT_TILE_SUB32_ADD,    // scale * code + add, for 32 columns; codes below 64
+    GLINT_TILE_SUB16_OFFSET, // for 16 columns
+    GLINT_TILE_SUB16_ADD,
+    GLINT_TILE_N_CLASS
+};
+
+struct glint_weight_kind {
+    enum glint_tile_class class;
+    int sub;    // columns that share a scale: 32 or 16
+    int offset; // 0 for the ADD classes
+};
+
+struct glint_tile {
+    uint8_t code[GLINT_TILE_COLS / 4][GLINT_TILE_ROWS][4]; // [column / 4][row][column % 4]
+    float scale[GLINT_TILE_SUBS][GLINT_TILE_ROWS];         // [column / sub][row]
+    float add[GLINT_TILE_SUBS][GLINT_TILE_ROWS];           // ADD classes only
+};
+
+// One tile-wide stretch of x, rounded: columns of n_token rows. Bias belongs to a weight kind: of
+// each sub-block the sum s of its q, as int32 -offset * s, or for ADD classes as float scale * s.
+struct glint_tile_multiply {
+    const struct glint_tile *tile; // [GLINT_PANEL_TILES]
+    float *acc;                    // [n_token][GLINT_PANEL_ROWS], added to
+    const int8_t *q;               // [n_token][GLINT_TILE_COLS], -127..127
+    const float *scale;            // [n_token][GLINT_TILE_BLOCKS]
+    const void *bias;              // [n_token][GLINT_TILE_COLS / sub], int32_t or float
+    int n_token;
+    int n_block; // blocks of 32 columns that exist, 1..GLINT_TILE_BLOCKS
+};
+
+// Adds n_col columns to the 16 partial sums of each (row, token): column c to lane c % 16, in
+// ascending order, fused. Columns past the last count as zeros, up to a multiple of 16.
+struct glint_dot {
+    float *lanes;                   // [GLINT_DOT_ROWS][n_token][GLINT_DOT_LANES]
+    const float *w[GLINT_DOT_ROWS]; // [n_col rounded up to 16] each
+    const float *x;                 // [n_token][x_stride]
+    size_t x_stride;                // floats
+    int n_token;
+    int n_col;
+};
+
+struct glint_matmul_kernels {
+    // x [n] -> q [GLINT_TILE_COLS], scale [GLINT_TILE_BLOCKS], sum [GLINT_TILE_SUBS] of its q;
+    // n is a multiple of 32. A block with a value that is not finite gets scale NaN, q 0; one
+    // whose largest magnitude is below 2^-100 counts as zero.
+    void (*quantize)(int8_t *q, float *scale, int32_t *sum, const float *x, int n);
+    // 16 rows at `rows`, `stride` bytes apart, n_block * 32 columns. Reads no byte outside them.
+    void (*unpack[GLINT_MATMUL_N_DTYPE])(struct glint_tile *tile, const uint8_t *rows,
+                                         size_t stride, int n_block);
+    // For each token t and row r, block b = 0, 1, ... in order (float32, one rounding each):
+    //   SUB32: p = (float)(sum of code * q + bias[b]) * scale_w[b]
+    //   SUB16: p = fma((float)(sum + bias[2b + 1]), scale_w[2b + 1],
+    //                  (float)(sum + bias[2b]) * scale_w[2b])
+    //   acc = fma(p, scale_x[b], acc)
+    // without the bias for ADD classes, which go on, for each sub-block s of b in order:
+    //   acc = fma(add[s], bias[s], acc)
+    void (*multiply[GLINT_TILE_N_CLASS])(const struct glint_tile_multiply *job);
+    // n values of a float type, n any. NULL: the type's own decode.
+    void (*decode[GLINT_MATMUL_N_DTYPE])(const void *blocks, float *values, size_t n);
+    void (*dot)(const struct glint_dot *job);
+};
+
+// One function a tier, in rising order; each overwrites the kernels it has.
+void glint_matmul_init_scalar(struct glint_matmul_kernels *kernels);
+void glint_matmul_init_avx2(struct glint_matmul_kernels *kernels);
+void glint_matmul_init_avx512(struct glint_matmul_kernels *kernels);
+void glint_matmul_init_vnni(struct glint_matmul_kernels *kernels);
+
+// unpack_scalar.c: the unpack functions of every quantized type, and their kinds.
+void glint_unpack_init_scalar(struct glint_matmul_kernels *kernels);
+struct glint_weight_kind glint_weight_kind(enum glint_dtype dtype);
+
+#endif
