@@ -7,6 +7,7 @@ Writes, under OUT/<name>/: a small random-weight checkpoint in the official Hugg
 inputs and the official implementation's float32 outputs, computed on the CPU with eager attention.
 
     python3 make_golden.py OUT nano     every dimension small, windows of 16 tokens / 8x8 patches
+    python3 make_golden.py OUT six|five|one|odd|deep    text only, a few hundred kB each: other depths, widths, head groups
     python3 make_golden.py OUT wide     real head geometry (32 query heads, 2 KV heads, 128 wide), text only, three shards
     python3 make_golden.py OUT NAME '{"seed": 9, "hidden": 192, ...}'    any other shape
 """
@@ -26,12 +27,20 @@ OUT, NAME = sys.argv[1], sys.argv[2]
 SHAPES = {
     "nano": dict(hidden=128, layers=8, heads=8, kv=2, hd=32, ffn=384, win=16, vh=64, vl=6, vheads=4, vff=160, pos=8, proj=96,
                  dl=2, dkv=4, dwin=16, tl=[1, 3, 6]),
+    # text only, small: depths whose layer pattern counts from the end, odd head groups and widths
+    "six": dict(hidden=64, layers=6, heads=4, kv=2, hd=32, ffn=128, win=8, text_only=True, seed=11),
+    "five": dict(hidden=64, layers=5, heads=4, kv=1, hd=64, ffn=96, win=16, text_only=True, seed=12),
+    "one": dict(hidden=64, layers=1, heads=2, kv=2, hd=32, ffn=160, win=16, text_only=True, seed=13),
+    "odd": dict(hidden=96, layers=3, heads=6, kv=3, hd=64, ffn=160, win=24, text_only=True, seed=14),
+    "deep": dict(hidden=64, layers=12, heads=8, kv=2, hd=32, ffn=96, win=16, text_only=True, seed=15),
     "wide": dict(hidden=256, layers=4, heads=32, kv=2, hd=128, ffn=512, win=64, vh=32, vl=1, vheads=1, vff=32, pos=8, proj=32,
                  dl=2, dkv=8, dwin=64, tl=[0, 1, 2]),
 }
+VISION_OFF = dict(vh=32, vl=1, vheads=1, vff=32, pos=8, proj=32)       # the class wants a tower; text-only shapes keep it tiny
 S = dict(SHAPES["nano"], **json.loads(sys.argv[3])) if len(sys.argv) > 3 else SHAPES[NAME]
+if S.get("text_only"): S = {**SHAPES["nano"], **VISION_OFF, **S, "tl": [0]}
 torch.manual_seed(S.get("seed", {"nano": 1, "wide": 2}.get(NAME, 3)))
-TEXT_ONLY = NAME == "wide"
+TEXT_ONLY = NAME == "wide" or S.get("text_only", False)
 IMAGES = S.get("images", [[90, 150], [333, 200], [14, 700], [28, 28], [301, 299]])
 VOCAB, IMG, VID, MASK = 512, 500, 501, 509
 text = dict(vocab_size=VOCAB, hidden_size=S["hidden"], intermediate_size=S["ffn"], num_hidden_layers=S["layers"],
