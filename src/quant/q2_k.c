@@ -3,7 +3,7 @@
 // binary16 factors.
 #include "base/half.h"
 #include "quant/codec.h"
-#include "quant/fit.h"
+#include "quant/fit_k.h"
 
 #include <string.h>
 
@@ -25,17 +25,16 @@ void glint_q2_k_decode(const void *blocks, float *values, size_t n) {
         decode_block(block, values);
 }
 
-static void encode_block(const float *x, const float *w, struct glint_block_q2_k *block) {
+static void encode_block(const float *x, const float *importance, struct glint_block_q2_k *block) {
     struct glint_fit_k fit;
-    uint8_t code[GLINT_BLOCK_LEN_K];
-    glint_fit_k_affine(&fit, code, x, w, &(struct glint_fit_shape){16, 4, 15});
+    glint_fit_k_affine(&fit, x, importance, &(struct glint_fit_shape){16, 4, 15});
     block->d = fit.d;
     block->dmin = fit.dmin;
     for (int j = 0; j < 16; j++)
         block->scales[j] = (uint8_t)(fit.scale[j] | fit.min[j] << 4);
     memset(block->q, 0, sizeof block->q);
     for (int i = 0; i < GLINT_BLOCK_LEN_K; i++)
-        block->q[i / 128 * 32 + i % 32] |= (uint8_t)(code[i] << (i / 32 % 4 * 2));
+        block->q[i / 128 * 32 + i % 32] |= (uint8_t)(fit.code[i] << (i / 32 % 4 * 2));
 }
 
 void glint_q2_k_encode(const float *values, const float *importance, void *blocks, size_t n) {

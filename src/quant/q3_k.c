@@ -3,7 +3,7 @@
 // one binary16 factor; the third bits stand apart.
 #include "base/half.h"
 #include "quant/codec.h"
-#include "quant/fit.h"
+#include "quant/fit_k.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ void glint_q3_k_decode(const void *blocks, float *values, size_t n) {
         decode_block(block, values);
 }
 
-static void pack_scales(const int8_t scale[16], uint8_t packed[12]) {
+static void pack_scales(const int16_t scale[16], uint8_t packed[12]) {
     memset(packed, 0, 12);
     for (int j = 0; j < 16; j++) {
         int bits = scale[j] + 32;
@@ -35,15 +35,15 @@ static void pack_scales(const int8_t scale[16], uint8_t packed[12]) {
     }
 }
 
-static void encode_block(const float *x, const float *w, struct glint_block_q3_k *block) {
-    int8_t scale[16];
-    int8_t code[GLINT_BLOCK_LEN_K];
-    block->d = glint_fit_k_signed(scale, code, x, w, &(struct glint_fit_shape){16, 8, 32});
-    pack_scales(scale, block->scales);
+static void encode_block(const float *x, const float *importance, struct glint_block_q3_k *block) {
+    struct glint_fit_k fit;
+    glint_fit_k_signed(&fit, x, importance, &(struct glint_fit_shape){16, 8, 32});
+    block->d = fit.d;
+    pack_scales(fit.scale, block->scales);
     memset(block->q, 0, sizeof block->q);
     memset(block->high, 0, sizeof block->high);
     for (int i = 0; i < GLINT_BLOCK_LEN_K; i++) {
-        int bits = code[i] + 4;
+        int bits = fit.code[i] + 4;
         block->q[i / 128 * 32 + i % 32] |= (uint8_t)((bits & 3) << (i / 32 % 4 * 2));
         block->high[i % 32] |= (uint8_t)(bits >> 2 << i / 32);
     }

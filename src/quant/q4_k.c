@@ -3,7 +3,7 @@
 // binary16 factors.
 #include "base/half.h"
 #include "quant/codec.h"
-#include "quant/fit.h"
+#include "quant/fit_k.h"
 
 static void decode_block(const struct glint_block_q4_k *block, float *values) {
     float d = glint_half_to_float(block->d);
@@ -23,21 +23,20 @@ void glint_q4_k_decode(const void *blocks, float *values, size_t n) {
         decode_block(block, values);
 }
 
-static void pack_codes(const uint8_t code[GLINT_BLOCK_LEN_K], uint8_t q[128]) {
+static void pack_codes(const int8_t code[GLINT_BLOCK_LEN_K], uint8_t q[128]) {
     for (int j = 0; j < 128; j++) {
-        const uint8_t *pair = code + j / 32 * 64 + j % 32;
+        const int8_t *pair = code + j / 32 * 64 + j % 32;
         q[j] = (uint8_t)(pair[0] | pair[32] << 4);
     }
 }
 
-static void encode_block(const float *x, const float *w, struct glint_block_q4_k *block) {
+static void encode_block(const float *x, const float *importance, struct glint_block_q4_k *block) {
     struct glint_fit_k fit;
-    uint8_t code[GLINT_BLOCK_LEN_K];
-    glint_fit_k_affine(&fit, code, x, w, &(struct glint_fit_shape){32, 16, 63});
+    glint_fit_k_affine(&fit, x, importance, &(struct glint_fit_shape){32, 16, 63});
     block->d = fit.d;
     block->dmin = fit.dmin;
-    glint_fit_pack_scales(&fit, block->scales);
-    pack_codes(code, block->q);
+    glint_fit_k_pack(&fit, block->scales);
+    pack_codes(fit.code, block->q);
 }
 
 void glint_q4_k_encode(const float *values, const float *importance, void *blocks, size_t n) {

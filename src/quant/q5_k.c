@@ -2,7 +2,7 @@
 // q5_k.c — Q5_K: as Q4_K with a fifth bit a code, kept apart.
 #include "base/half.h"
 #include "quant/codec.h"
-#include "quant/fit.h"
+#include "quant/fit_k.h"
 
 #include <string.h>
 
@@ -26,9 +26,9 @@ void glint_q5_k_decode(const void *blocks, float *values, size_t n) {
         decode_block(block, values);
 }
 
-static void pack_codes(const uint8_t code[GLINT_BLOCK_LEN_K], struct glint_block_q5_k *block) {
+static void pack_codes(const int8_t code[GLINT_BLOCK_LEN_K], struct glint_block_q5_k *block) {
     for (int j = 0; j < 128; j++) {
-        const uint8_t *pair = code + j / 32 * 64 + j % 32;
+        const int8_t *pair = code + j / 32 * 64 + j % 32;
         block->q[j] = (uint8_t)((pair[0] & 15) | (pair[32] & 15) << 4);
     }
     memset(block->high, 0, sizeof block->high);
@@ -36,14 +36,13 @@ static void pack_codes(const uint8_t code[GLINT_BLOCK_LEN_K], struct glint_block
         block->high[i % 32] |= (uint8_t)(code[i] >> 4 << i / 32);
 }
 
-static void encode_block(const float *x, const float *w, struct glint_block_q5_k *block) {
+static void encode_block(const float *x, const float *importance, struct glint_block_q5_k *block) {
     struct glint_fit_k fit;
-    uint8_t code[GLINT_BLOCK_LEN_K];
-    glint_fit_k_affine(&fit, code, x, w, &(struct glint_fit_shape){32, 32, 63});
+    glint_fit_k_affine(&fit, x, importance, &(struct glint_fit_shape){32, 32, 63});
     block->d = fit.d;
     block->dmin = fit.dmin;
-    glint_fit_pack_scales(&fit, block->scales);
-    pack_codes(code, block);
+    glint_fit_k_pack(&fit, block->scales);
+    pack_codes(fit.code, block);
 }
 
 void glint_q5_k_encode(const float *values, const float *importance, void *blocks, size_t n) {

@@ -3,7 +3,7 @@
 // binary16 factor.
 #include "base/half.h"
 #include "quant/codec.h"
-#include "quant/fit.h"
+#include "quant/fit_k.h"
 
 static void decode_block(const struct glint_block_q6_k *block, float *values) {
     float d = glint_half_to_float(block->d);
@@ -35,12 +35,14 @@ static void pack_half(const int8_t code[128], uint8_t low[64], uint8_t high[32])
     }
 }
 
-static void encode_block(const float *x, const float *w, struct glint_block_q6_k *block) {
-    int8_t code[GLINT_BLOCK_LEN_K];
-    block->d =
-        glint_fit_k_signed(block->scales, code, x, w, &(struct glint_fit_shape){16, 64, 128});
+static void encode_block(const float *x, const float *importance, struct glint_block_q6_k *block) {
+    struct glint_fit_k fit;
+    glint_fit_k_signed(&fit, x, importance, &(struct glint_fit_shape){16, 64, 128});
+    block->d = fit.d;
+    for (int j = 0; j < 16; j++)
+        block->scales[j] = (int8_t)fit.scale[j];
     for (int half = 0; half < 2; half++)
-        pack_half(code + 128 * half, block->low + 64 * half, block->high + 32 * half);
+        pack_half(fit.code + 128 * half, block->low + 64 * half, block->high + 32 * half);
 }
 
 void glint_q6_k_encode(const float *values, const float *importance, void *blocks, size_t n) {

@@ -26,6 +26,6 @@ void glint_q8_0_encode(const float *values, const float *importance, void *block
         block->d = glint_fit_half(peak / 127.0f);
         float inverse = glint_fit_inverse(glint_half_to_float(block->d));
         for (int i = 0; i < GLINT_BLOCK_LEN; i++)
-            block->q[i] = (int8_t)glint_fit_round(values[i] * inverse, -127, 127);
+            block->q[i] = (int8_t)glint_fit_code(values[i] * inverse, -127, 127);
     }
 }
