@@ -7,15 +7,20 @@ function(glint_folder name)
     target_include_directories(glint_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
         ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(glint_${name} PUBLIC glint_flags)
+    if(NOT GLINT_SANITIZE)
+        target_compile_options(glint_${name} PRIVATE -Wframe-larger-than=8192)
+    endif()
     foreach(other ${arg_DEPENDS})
         target_link_libraries(glint_${name} PUBLIC glint_${other})
     endforeach()
 endfunction()
 
-# glint_test(NAME SOURCES ... DEPENDS ... [ARGS ...]): a cmocka program registered with CTest.
-# DEPENDS names src folders. The test runs in the source tree's tests/ folder.
+# glint_test(NAME SOURCES ... DEPENDS ... [ARGS ...] [THREADS]): a cmocka program registered with
+# CTest. DEPENDS names src folders. The test runs in the source tree's tests/ folder. THREADS: it
+# runs under the thread sanitizer too.
+add_custom_target(thread_tests)
 function(glint_test name)
-    cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;ARGS" ${ARGN})
+    cmake_parse_arguments(arg "THREADS" "" "SOURCES;DEPENDS;ARGS" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(${name} PRIVATE glint_flags cmocka)
@@ -24,6 +29,10 @@ function(glint_test name)
     endforeach()
     add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    if(arg_THREADS)
+        set_tests_properties(${name} PROPERTIES LABELS threads)
+        add_dependencies(thread_tests ${name})
+    endif()
 endfunction()
 
 # glint_fuzz(NAME SOURCES ... DEPENDS ...): a fuzz harness, one for each reader of foreign bytes.
@@ -46,4 +55,18 @@ function(glint_fuzz name)
             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}/tests)
         set_tests_properties(${name} PROPERTIES TIMEOUT 300)
     endif()
+endfunction()
+
+# glint_bench(NAME SOURCES ... DEPENDS ...): a program that measures; `make bench` runs it
+# without arguments, so that should take less than a minute.
+add_custom_target(benches)
+function(glint_bench name)
+    cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE glint_flags)
+    foreach(folder ${arg_DEPENDS})
+        target_link_libraries(${name} PRIVATE glint_${folder})
+    endforeach()
+    add_dependencies(benches ${name})
 endfunction()

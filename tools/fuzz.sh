@@ -7,15 +7,21 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
-cmake --preset fuzz >build/fuzz-build.log 2>&1 && cmake --build --preset fuzz --target fuzzers \
-    >>build/fuzz-build.log 2>&1 || { tail -40 build/fuzz-build.log; echo "0 passed, 1 failed"; exit 1; }
+mkdir -p build
+if ! { cmake --preset fuzz && cmake --build --preset fuzz --target fuzzers; } \
+    >build/fuzz.build.log 2>&1 </dev/null; then
+    tail -40 build/fuzz.build.log
+    echo "0 passed, 1 failed"
+    exit 1
+fi
 
 run_one() {
-    local name=$1 out=build/fuzz/found/$1 bad=build/fuzz/artifacts/$1 log=build/fuzz/$1.log dict=()
+    local name=$1 out=build/fuzz/found/$1 bad=build/fuzz/artifacts/$1 log=build/fuzz/$1.log
+    local flags=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1)
     mkdir -p "$out" "$bad"
-    [ -f "tests/fuzz/$name.dict" ] && dict=("-dict=tests/fuzz/$name.dict")
-    if "build/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-        -artifact_prefix="$bad/" "${dict[@]}" "$out" "tests/fuzz/corpus/$name" >"$log" 2>&1 </dev/null; then
+    [ -f "tests/fuzz/$name.dict" ] && flags+=("-dict=tests/fuzz/$name.dict")
+    if "build/fuzz/$name" "${flags[@]}" -artifact_prefix="$bad/" "$out" \
+        "tests/fuzz/corpus/$name" >"$log" 2>&1 </dev/null; then
         echo "passed $name: $(sed -n 's/stat::number_of_executed_units: *//p' "$log") inputs"
     else
         tail -60 "$log"

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front for CMake: the presets in CMakePresets.json do the work.
+# `make demo` and `make test` first install what is missing (tools/setup.sh).
+
+PRESET ?= release
+WERROR ?= OFF
+JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
+SECONDS_EACH ?= 60
+PREFIX ?= /usr/local
+
+GLINT = build/release/glint
+configure = cmake --preset $(1) -DGLINT_WERROR=$(WERROR) >build/$(1).configure.log 2>&1 || \
+    { cat build/$(1).configure.log; exit 1; }
+
+.PHONY: all demo test test-asan test-tsan fuzz check bench format install clean
+
+# The program alone.
+all:
+	@tools/setup.sh build
+	@mkdir -p build
+	@$(call configure,release)
+	@command -v nvcc >/dev/null || echo "No CUDA toolkit found: building for the CPU alone."
+	@cmake --build --preset release -j $(JOBS) --target glint
+
+# Builds the program and lets the small checkpoint kept in the tree continue a prompt.
+demo: all
+	@mkdir -p build/demo
+	$(GLINT) convert tests/golden/nano -o build/demo/nano.gguf
+	$(GLINT) run -m build/demo/nano.gguf --prompt-ids 504,17,99,23 -n 24 --ids
+
+# Builds and runs every test. PRESET picks another build: debug, asan, tsan.
+test:
+	@tools/setup.sh build test
+	@mkdir -p build
+	@$(call configure,$(PRESET))
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+	@ctest --test-dir build/$(PRESET) --output-on-failure -j $(JOBS)
+
+# Address and undefined-behaviour sanitizers.
+test-asan:
+	@$(MAKE) --no-print-directory test PRESET=asan
+
+# Thread sanitizer, on the tests that have threads.
+test-tsan:
+	@tools/setup.sh build test
+	@mkdir -p build
+	@$(call configure,tsan)
+	@cmake --build --preset tsan -j $(JOBS) --target thread_tests
+	@ctest --test-dir build/tsan --output-on-failure -L threads
+
+# Every fuzz harness, SECONDS_EACH seconds each.
+fuzz:
+	@tools/setup.sh build ci
+	@tools/fuzz.sh $(SECONDS_EACH)
+
+# The rules of CONTRIBUTING.md that a script can see.
+check:
+	@tools/setup.sh build test ci
+	@tools/check_tree.py
+
+# What the pieces cost on this machine.
+bench:
+	@tools/setup.sh build test
+	@mkdir -p build
+	@$(call configure,release)
+	@cmake --build --preset release -j $(JOBS) --target benches
+	@for program in build/release/bench_*; do echo "== $$program"; $$program || exit 1; done
+
+format:
+	@tools/setup.sh ci
+	@tools/check_tree.py --format
+
+install: all
+	cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build

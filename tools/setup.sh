@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# setup.sh [build] [test] [ci]: installs what a build needs and this machine lacks.
+# Looks at what works (a compiler that compiles, a header that is found), not at package lists, so
+# that tools from elsewhere count. On Debian and Ubuntu it says what it will install and calls apt,
+# as root or through sudo; elsewhere it prints the package names. Does nothing when all is there.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+# One row a need: group | what it is | Debian, Ubuntu | Fedora | Arch | macOS (Homebrew)
+needs='
+build | compiler     | gcc libc6-dev         | gcc glibc-devel     | gcc         | llvm
+build | cmake        | cmake                 | cmake               | cmake       | cmake
+build | ninja        | ninja-build           | ninja-build         | ninja       | ninja
+test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
+test  | python       | python3               | python3             | python      | python
+ci    | fuzzer       | clang @clang-runtime@ | clang compiler-rt   | clang compiler-rt | llvm
+ci    | clang-format | @clang-format@        | clang-tools-extra   | clang       | clang-format@14
+ci    | git          | git                   | git                 | git         | git
+'
+
+has() {
+    case $1 in
+        compiler)
+            echo 'int main(void) { return 0; }' | cc -std=c11 -x c -o /dev/null - 2>/dev/null ;;
+        cmocka)
+            printf '#include <%s.h>\n' stdarg stddef setjmp stdint cmocka |
+                cc -E -x c - >/dev/null 2>&1 ;;
+        python) command -v python3 >/dev/null ;;
+        fuzzer)
+            echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d[0] == n; }' |
+                clang -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2>/dev/null ;;
+        clang-format) tools/check_tree.py --find-clang-format >/dev/null 2>&1 ;;
+        *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+# Debian names that carry a version. The runtime has a package of its own in newer releases.
+debian_name() {
+    local version
+    case $1 in
+        @clang-runtime@)
+            version=$(apt-cache depends clang | grep -o 'clang-[0-9]*$' | head -1)
+            version=${version#clang-}
+            if apt-cache show "libclang-rt-$version-dev" >/dev/null 2>&1; then
+                echo "libclang-rt-$version-dev"
+            else
+                echo "libclang-common-$version-dev"
+            fi ;;
+        @clang-format@)
+            # Version 14 decides the layout. Where it is not packaged the format is not checked.
+            apt-cache show clang-format-14 >/dev/null 2>&1 && echo clang-format-14 ;;
+        *) echo "$1" ;;
+    esac
+}
+
+groups=" ${*:-build test ci} "
+missing=() debian=() fedora=() arch=() macos=()
+while IFS='|' read -r group what d f a m; do
+    group=${group// /} what=${what// /}
+    [ -n "$what" ] && [[ $groups == *" $group "* ]] || continue
+    has "$what" && continue
+    missing+=("$what")
+    # shellcheck disable=SC2206 # the columns are lists of words
+    debian+=($d) fedora+=($f) arch+=($a) macos+=($m)
+done <<<"$needs"
+
+[ ${#missing[@]} -eq 0 ] && exit 0
+echo "setup: missing here: ${missing[*]}"
+
+if ! command -v apt-get >/dev/null; then
+    echo "setup: please install the packages yourself:"
+    echo "  Fedora: sudo dnf install ${fedora[*]}"
+    echo "  Arch:   sudo pacman -S ${arch[*]}"
+    echo "  macOS:  brew install ${macos[*]}"
+    exit 1
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "setup: neither root nor sudo; please install as root: apt-get install ${debian[*]}"
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+apt() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@" </dev/null
+}
+
+apt update -q >/dev/null || echo "setup: the package lists could not be renewed; using the old ones"
+packages=()
+for name in "${debian[@]}"; do
+    real=$(debian_name "$name")
+    [ -n "$real" ] && packages+=("$real")
+done
+[ ${#packages[@]} -eq 0 ] && exit 0
+echo "setup: installing with apt: ${packages[*]}"
+apt install -q -y --no-install-recommends "${packages[@]}" || exit 1
