@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// attention_avx2.c — the attention kernel of the AVX2 tier.
+#include "cpu/attention_simd.h"
+
+void glint_cpu_init_attention_avx2(struct glint_cpu_kernels *kernels) {
+    kernels->attention_split = attention_split;
+}
