@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// pair_table.c — building the table of pair_table.h.
+// At most half of the slots are used.
+#include "token/pair_table.h"
+
+#include "base/alloc.h"
+#include "token/token_table.h"
+
+enum glint_status glint_pair_table_init(struct glint_pair_table *table, int64_t n_pairs,
+                                        struct glint_error *err) {
+    unsigned bits = 4;
+    while (((int64_t)1 << bits) < 2 * n_pairs)
+        bits++;
+    size_t n_slots = (size_t)1 << bits;
+    table->shift = 64 - bits;
+    table->slots = glint_alloc(n_slots, sizeof *table->slots);
+    table->bytes = glint_alloc(256 * 256, sizeof *table->bytes);
+    if (!table->slots || !table->bytes)
+        return glint_fail(err, GLINT_E_NOMEM, "vocabulary: no memory for %lld merges",
+                          (long long)n_pairs);
+    for (size_t i = 0; i < n_slots; i++)
+        table->slots[i] = (struct glint_pair_slot){-1, -1, {GLINT_RANK_NONE, -1}};
+    return GLINT_OK;
+}
+
+void glint_pair_table_fini(struct glint_pair_table *table) {
+    glint_free(table->slots);
+    glint_free(table->bytes);
+    table->slots = NULL;
+    table->bytes = NULL;
+}
+
+enum glint_status glint_pair_table_add(struct glint_pair_table *table,
+                                       struct glint_pair_slot entry) {
+    size_t mask = ((size_t)1 << (64 - table->shift)) - 1;
+    size_t at = glint_pair_home(table, entry.left, entry.right);
+    for (int i_probe = 0; i_probe < GLINT_TABLE_MAX_PROBES; i_probe++, at = (at + 1) & mask) {
+        struct glint_pair_slot *slot = &table->slots[at];
+        if (slot->join.rank == GLINT_RANK_NONE) {
+            *slot = entry;
+            return GLINT_OK;
+        }
+        if (slot->left == entry.left && slot->right == entry.right) {
+            if (entry.join.rank < slot->join.rank)
+                slot->join = entry.join;
+            return GLINT_OK;
+        }
+    }
+    return GLINT_E_LIMIT;
+}
+
+void glint_pair_table_finish(struct glint_pair_table *table, const int32_t *byte_ids) {
+    for (int left = 0; left < 256; left++)
+        for (int right = 0; right < 256; right++)
+            table->bytes[left * 256 + right] =
+                glint_pair_table_find(table, byte_ids[left], byte_ids[right]);
+}
