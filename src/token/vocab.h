@@ -70,7 +70,7 @@ const struct glint_dialect *glint_vocab_dialect(const struct glint_vocab *vocab)
 enum glint_status glint_vocab_require_dialect(const struct glint_vocab *vocab,
                                               struct glint_error *err);
 
-// Ids as the file gives them, else by the dialect's text, else -1.
+// Ids as the file gives them, -1 when it does not; bos and pad are then looked up by text.
 int32_t glint_vocab_bos(const struct glint_vocab *vocab);
 int32_t glint_vocab_eos(const struct glint_vocab *vocab);
 int32_t glint_vocab_eot(const struct glint_vocab *vocab);
