@@ -47,7 +47,8 @@ static enum glint_status encode_run(const struct glint_vocab *vocab, const char 
         if (id >= 0)
             encoding->ids[encoding->n++] = id;
         else
-            GLINT_TRY(glint_merge_piece(vocab, text + begin, n_piece, encoding, err));
+            GLINT_TRY(glint_merge_piece(vocab, (struct glint_view){text + begin, n_piece}, encoding,
+                                        err));
         begin = end;
     }
     return GLINT_OK;
