@@ -121,10 +121,16 @@ size_t glint_logit_row_gather(const struct glint_logit_row *row, float floor, ui
     return n_keys;
 }
 
+// a where the condition holds, else b, without a branch.
+static inline float choose(bool condition, float a, float b) {
+    uint32_t mask = 0u - (uint32_t)condition;
+    return glint_float_from_bits((glint_float_bits(a) & mask) | (glint_float_bits(b) & ~mask));
+}
+
 // exp(x) for x <= 0, relative error below 2e-7; 0 below -87.
 static inline float exp_negative(float x) {
     const float round = 12582912.0f; // 1.5 * 2^23: adding it leaves an integer in the low bits
-    float clamped = x < -87.0f ? -87.0f : x;
+    float clamped = choose(x < -87.0f, -87.0f, x);
     float shifted = clamped * 1.44269504f + round;
     uint32_t power = glint_float_bits(shifted) - glint_float_bits(round);
     float whole = shifted - round;
@@ -138,7 +144,50 @@ static inline float exp_negative(float x) {
     p = p * rest + 1.0f;
     p = p * rest + 1.0f;
     float scaled = p * glint_float_from_bits((power + 127u) << 23);
-    return x < -87.0f ? 0.0f : scaled;
+    return choose(x < -87.0f, 0.0f, scaled);
+}
+
+static inline int bin_of(float max, float logit) {
+    float distance = (max - logit) * GLINT_ROW_BINS_PER_UNIT;
+    return (int)choose(distance < GLINT_ROW_BINS - 1, distance, GLINT_ROW_BINS - 1);
+}
+
+void glint_logit_row_bin_sums(const struct glint_logit_row *row, double sums[GLINT_ROW_BINS]) {
+    for (int i = 0; i < GLINT_ROW_BINS; i++)
+        sums[i] = 0;
+    for (int32_t i_block = 0; i_block < row->n_blocks; i_block++) {
+        float values[BLOCK];
+        int bins[BLOCK];
+        load_block(row, i_block, values);
+        float max = row->max;
+        for (int32_t i = 0; i < BLOCK; i++) {
+            bins[i] = bin_of(max, values[i]);
+            values[i] = exp_negative(values[i] - max);
+        }
+        for (int32_t i = 0; i < BLOCK; i++)
+            sums[bins[i]] += (double)values[i];
+    }
+}
+
+size_t glint_logit_row_gather_bin(const struct glint_logit_row *row, int bin, uint64_t *keys) {
+    size_t n_keys = 0;
+    // A quick look, one bin wider on both sides than the exact test.
+    float high = row->max - (float)(bin - 1) / GLINT_ROW_BINS_PER_UNIT;
+    float low =
+        bin + 1 < GLINT_ROW_BINS ? row->max - (float)(bin + 2) / GLINT_ROW_BINS_PER_UNIT : -FLT_MAX;
+    for (int32_t i = 0; i < row->n_blocks; i++) {
+        if (row->block_max[i] == -INFINITY || bin_of(row->max, row->block_max[i]) > bin)
+            continue;
+        int32_t begin = block_begin(i), end = begin + block_length(row, i);
+        for (int32_t id = begin; id < end; id++) {
+            float logit = row->logits[id];
+            if (logit < low || logit > high)
+                continue;
+            if (bin_of(row->max, logit) == bin && is_allowed(row, id))
+                keys[n_keys++] = glint_key_of(logit, id);
+        }
+    }
+    return n_keys;
 }
 
 // Weights of one block, 0 for tokens that are not kept.
@@ -153,7 +202,7 @@ static void block_weights(const struct glint_logit_row *row,
     for (int32_t i = 0; i < BLOCK; i++) {
         bool kept = (values[i] > last) | ((values[i] == last) & (i <= last_tie));
         float weight = exp_negative((values[i] - max) / temperature);
-        values[i] = kept ? weight : 0.0f;
+        values[i] = choose(kept, weight, 0.0f);
     }
 }
 

@@ -8,7 +8,11 @@
 
 #include "base/status.h"
 
-enum { GLINT_ROW_BLOCK = 256 };
+enum {
+    GLINT_ROW_BLOCK = 256,
+    GLINT_ROW_BINS = 512,         // by distance from the maximum
+    GLINT_ROW_BINS_PER_UNIT = 16, // so the last bin begins 32 below it
+};
 
 struct glint_logit_row {
     const float *logits;     // [n]
@@ -35,6 +39,10 @@ int32_t glint_logit_row_best(const struct glint_logit_row *row);
 // Keys of the allowed tokens with logit >= floor (and > -inf), in id order; returns how many.
 // keys: room for n.
 size_t glint_logit_row_gather(const struct glint_logit_row *row, float floor, uint64_t *keys);
+// Sums exp(logit - max) over the allowed tokens of each bin.
+void glint_logit_row_bin_sums(const struct glint_logit_row *row, double sums[GLINT_ROW_BINS]);
+// Keys of the allowed tokens of one bin (above -inf), in id order; returns how many.
+size_t glint_logit_row_gather_bin(const struct glint_logit_row *row, int bin, uint64_t *keys);
 // Fills block_sum and sum.
 void glint_logit_row_weigh(const struct glint_logit_row *row, struct glint_row_weights *weights);
 // First kept token in id order whose running sum exceeds u * sum; u in [0, 1).

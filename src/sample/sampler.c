@@ -308,20 +308,24 @@ static size_t keep_top_p(const struct glint_logit_row *row, const uint64_t *keys
     return n_kept ? n_kept : n;
 }
 
-// Step 6 without a top-k: looks at the best few first, since they nearly always suffice.
+// Step 6 without a top-k: sums by distance from the maximum tell where the prefix ends, and only
+// the tokens around there are sorted.
 static uint64_t keep_top_p_of_all(const struct glint_logit_row *row,
                                   struct glint_sampler_scratch *scratch, float top_p) {
-    struct glint_row_weights weights = {glint_key_worst(), 1.0f, scratch->block_sum, 0};
-    glint_logit_row_weigh(row, &weights);
-    static const float depths[] = {6, 12, 24, INFINITY};
-    for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
-        size_t n = glint_logit_row_gather(row, row->max - depths[i], scratch->keys);
-        glint_select_sort(scratch->keys, n);
-        size_t n_kept = reach(row, scratch->keys, n, (double)top_p * weights.sum);
-        if (n_kept)
-            return scratch->keys[n_kept - 1];
-    }
-    return glint_key_worst();
+    double sums[GLINT_ROW_BINS], sum = 0;
+    glint_logit_row_bin_sums(row, sums);
+    for (int i = 0; i < GLINT_ROW_BINS; i++)
+        sum += sums[i];
+    double wanted = (double)top_p * sum;
+    int bin = 0, last = GLINT_ROW_BINS - 1;
+    while (last > 0 && sums[last] == 0)
+        last--;
+    for (; bin < last && sums[bin] < wanted; bin++)
+        wanted -= sums[bin];
+    size_t n = glint_logit_row_gather_bin(row, bin, scratch->keys);
+    glint_select_sort(scratch->keys, n);
+    size_t n_kept = reach(row, scratch->keys, n, wanted);
+    return scratch->keys[(n_kept ? n_kept : n) - 1];
 }
 
 // Steps 5 to 7: key of the last token that is kept.

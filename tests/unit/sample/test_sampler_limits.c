@@ -128,8 +128,8 @@ static int compare(const void *a, const void *b) {
 }
 
 // Median time of a draw; the bound is loose because tests share the machine.
-static void check_time(const char *name, const struct glint_sampler_options *options,
-                       float *logits) {
+static void check_time(const char *name, const struct glint_sampler_options *options, float *logits,
+                       double limit_ms) {
     enum { ROUNDS = 15 };
     double times[ROUNDS];
     struct glint_sampler *sampler;
@@ -146,8 +146,9 @@ static void check_time(const char *name, const struct glint_sampler_options *opt
     }
     qsort(times, ROUNDS, sizeof *times, compare);
     print_message("%s: %.3f ms, fastest %.3f\n", name, times[ROUNDS / 2], times[0]);
+    (void)limit_ms;
 #ifdef NDEBUG
-    assert_true(times[0] < 1);
+    assert_true(times[0] < limit_ms);
 #endif
     glint_sampler_close(&sampler);
     glint_sampler_scratch_close(&scratch);
@@ -166,19 +167,21 @@ static void test_time(void **state) {
         }
     }
     struct glint_sampler_options options = glint_sampler_defaults();
-    check_time("top-k 64, top-p 0.95", &options, logits);
+    check_time("top-k 64, top-p 0.95", &options, logits, 0.5);
     options.presence_penalty = 1;
-    check_time("the same with penalties", &options, logits);
+    check_time("the same with penalties", &options, logits, 0.5);
     options = glint_sampler_defaults();
     options.temperature = 0;
-    check_time("greedy", &options, logits);
+    check_time("greedy", &options, logits, 0.5);
     options = glint_sampler_defaults();
     options.n_logprobs = 20;
-    check_time("with 20 log-probabilities", &options, logits);
+    check_time("with 20 log-probabilities", &options, logits, 4);
     options = glint_sampler_defaults();
     options.top_k = 0;
     options.top_p = 1;
-    check_time("no filter", &options, logits);
+    check_time("no filter", &options, logits, 4);
+    options.top_p = 0.95f;
+    check_time("top-p 0.95 alone", &options, logits, 4);
     glint_free(logits);
 }
 
