@@ -2,6 +2,7 @@
 #include "quant/fit.h"
 
 #include "base/half.h"
+#include "quant/fit_kernels.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,89 +52,41 @@ struct glint_fit_tile glint_fit_tile_at(const struct glint_fit_values *values, i
     return (struct glint_fit_tile){n, values->x + at, values->w + at};
 }
 
-static void sum_codes(const struct glint_fit_tile *tile, struct glint_fit_codes codes,
-                      const float inverse[LANES], const float min[LANES],
-                      struct glint_fit_sums *sums) {
-    float c[LANES] = {0}, cc[LANES] = {0}, cx[LANES] = {0};
-    for (int i = 0; i < tile->n; i++) {
-        for (int j = 0; j < LANES; j++) {
-            float x = tile->x[i * LANES + j];
-            float code =
-                glint_fit_round(glint_fit_clamp((x - min[j]) * inverse[j], codes.low, codes.high));
-            float weighted = tile->w[i * LANES + j] * code;
-            c[j] += weighted;
-            cc[j] += weighted * code;
-            cx[j] += weighted * x;
-        }
-    }
-    memcpy(sums->c, c, sizeof c);
-    memcpy(sums->cc, cc, sizeof cc);
-    memcpy(sums->cx, cx, sizeof cx);
+const struct glint_fit_kernels *glint_fit_kernels(void) {
+#ifdef GLINT_FIT_AVX2
+    if (__builtin_cpu_supports("avx2"))
+        return &glint_fit_kernels_avx2;
+#endif
+    return &glint_fit_kernels_scalar;
+}
+
+static void invert(const float scale[LANES], float inverse[LANES]) {
+    for (int j = 0; j < LANES; j++)
+        inverse[j] = glint_fit_inverse(scale[j]);
 }
 
 void glint_fit_sum(const struct glint_fit_tile *tile, struct glint_fit_codes codes,
                    const struct glint_fit_scales *scales, struct glint_fit_sums *sums) {
     float inverse[LANES];
-    for (int j = 0; j < LANES; j++)
-        inverse[j] = glint_fit_inverse(scales->scale[j]);
-    sum_codes(tile, codes, inverse, scales->min, sums);
+    invert(scales->scale, inverse);
+    glint_fit_kernels()->sum(tile, codes, inverse, scales->min, sums);
 }
 
 void glint_fit_error(const struct glint_fit_tile *tile, struct glint_fit_codes codes,
                      const struct glint_fit_scales *scales, float error[LANES]) {
-    float inverse[LANES], scale[LANES], min[LANES], sum[LANES] = {0};
-    memcpy(scale, scales->scale, sizeof scale);
-    memcpy(min, scales->min, sizeof min);
-    for (int j = 0; j < LANES; j++)
-        inverse[j] = glint_fit_inverse(scale[j]);
-    for (int i = 0; i < tile->n; i++) {
-        for (int j = 0; j < LANES; j++) {
-            float x = tile->x[i * LANES + j] - min[j];
-            float code = glint_fit_round(glint_fit_clamp(x * inverse[j], codes.low, codes.high));
-            float miss = scale[j] * code - x;
-            sum[j] += tile->w[i * LANES + j] * miss * miss;
-        }
-    }
-    memcpy(error, sum, sizeof sum);
+    float inverse[LANES];
+    invert(scales->scale, inverse);
+    glint_fit_kernels()->error(tile, codes, scales, inverse, error);
 }
 
-// State of the affine search: the values moved so that each group starts at 0, and the best fit
-// so far in those terms.
-struct affine {
-    float x[GLINT_FIT_VALUES];
-    float top_min[LANES]; // bound on min
-    float w[LANES], wx[LANES], wxx[LANES];
-    float error[LANES]; // the smallest so far
-    struct glint_fit_scales best;
+// Where the groups start (at most top_min) and how wide they are.
+struct extent {
+    float low[LANES], span[LANES];
 };
 
-// The least-squares scale and min for the codes summed up, kept where they beat the best.
-// Without branches, so that it vectorizes: an ill-posed min is 0, one past its bound the bound.
-static void solve_affine(struct affine *fit, const struct glint_fit_sums *sums) {
-    for (int j = 0; j < LANES; j++) {
-        float c = sums->c[j], cc = sums->cc[j], cx = sums->cx[j];
-        float w = fit->w[j], wx = fit->wx[j], top_min = fit->top_min[j];
-        float best_scale = fit->best.scale[j], best_min = fit->best.min[j], least = fit->error[j];
-        float det = w * cc - c * c;
-        float min = (cc * wx - c * cx) / (det > 0.0f ? det : 1.0f);
-        min = det > 1e-5f * w * cc ? min : 0.0f;
-        min = min > top_min ? top_min : min;
-        float scale = (cx - min * c) / (cc > 0.0f ? cc : 1.0f);
-        float error = fit->wxx[j] + scale * (scale * cc + 2.0f * (min * c - cx)) +
-                      min * (min * w - 2.0f * wx);
-        error = scale > 0.0f ? error : INFINITY;
-        best_scale = error < least ? scale : best_scale;
-        best_min = error < least ? min : best_min;
-        least = error < least ? error : least;
-        fit->best.scale[j] = best_scale;
-        fit->best.min[j] = best_min;
-        fit->error[j] = least;
-    }
-}
-
-// Moves the values, sums them, and returns the width of each group in span.
-static void start_affine(struct affine *fit, const struct glint_fit_tile *tile, float top_min,
-                         float low[LANES], float span[LANES]) {
+// Moves each group to start at 0 and takes the sums the search needs.
+static void start_affine(struct glint_fit_state *fit, float moved[GLINT_FIT_VALUES],
+                         const struct glint_fit_tile *tile, float top_min, struct extent *extent) {
     float least[LANES], most[LANES];
     memcpy(least, tile->x, sizeof least);
     memcpy(most, tile->x, sizeof most);
@@ -145,17 +98,17 @@ static void start_affine(struct affine *fit, const struct glint_fit_tile *tile, 
         }
     }
     for (int j = 0; j < LANES; j++) {
-        low[j] = least[j] < top_min ? least[j] : top_min;
-        span[j] = most[j] > low[j] ? most[j] - low[j] : 0.0f;
-        fit->top_min[j] = top_min - low[j];
+        extent->low[j] = least[j] < top_min ? least[j] : top_min;
+        extent->span[j] = most[j] > extent->low[j] ? most[j] - extent->low[j] : 0.0f;
+        fit->top_min[j] = top_min - extent->low[j];
         fit->w[j] = fit->wx[j] = fit->wxx[j] = 0.0f;
         fit->error[j] = INFINITY;
         fit->best.scale[j] = fit->best.min[j] = 0.0f;
     }
     for (int i = 0; i < tile->n; i++) {
         for (int j = 0; j < LANES; j++) {
-            float x = tile->x[i * LANES + j] - low[j], w = tile->w[i * LANES + j];
-            fit->x[i * LANES + j] = x;
+            float x = tile->x[i * LANES + j] - extent->low[j], w = tile->w[i * LANES + j];
+            moved[i * LANES + j] = x;
             fit->w[j] += w;
             fit->wx[j] += w * x;
             fit->wxx[j] += w * x * x;
@@ -169,39 +122,40 @@ void glint_fit_affine(const struct glint_fit_tile *tile, float high, float top_m
                       struct glint_fit_scales *out) {
     enum { N_TRY = 12, N_POLISH = 2 };
     const float first = -1.0f, last = 1.2f; // codes more than `high` that the span is cut into
-    struct glint_fit_codes codes = {0.0f, high};
-    struct affine fit;
-    struct glint_fit_sums sums;
-    float low[LANES], span[LANES], inverse[LANES];
-    start_affine(&fit, tile, top_min, low, span);
-    const struct glint_fit_tile moved = {tile->n, fit.x, tile->w};
+    const struct glint_fit_kernels *kernels = glint_fit_kernels();
+    const struct glint_fit_codes codes = {0.0f, high};
     const float origin[LANES] = {0};
+    float values[GLINT_FIT_VALUES], inverse[LANES];
+    struct glint_fit_state state;
+    struct glint_fit_sums sums;
+    struct extent extent;
+    start_affine(&state, values, tile, top_min, &extent);
+    const struct glint_fit_tile moved = {tile->n, values, tile->w};
     for (int i = 0; i < N_TRY; i++) {
         float steps = high + first + (last - first) * (float)i / (float)(N_TRY - 1);
         for (int j = 0; j < LANES; j++)
-            inverse[j] = span[j] > 0.0f ? steps / span[j] : 0.0f;
-        sum_codes(&moved, codes, inverse, origin, &sums);
-        solve_affine(&fit, &sums);
+            inverse[j] = extent.span[j] > 0.0f ? steps / extent.span[j] : 0.0f;
+        kernels->sum(&moved, codes, inverse, origin, &sums);
+        kernels->solve(&state, &sums);
     }
     for (int i = 0; i < N_POLISH; i++) {
-        for (int j = 0; j < LANES; j++)
-            inverse[j] = glint_fit_inverse(fit.best.scale[j]);
-        sum_codes(&moved, codes, inverse, fit.best.min, &sums);
-        solve_affine(&fit, &sums);
+        invert(state.best.scale, inverse);
+        kernels->sum(&moved, codes, inverse, state.best.min, &sums);
+        kernels->solve(&state, &sums);
     }
     for (int j = 0; j < LANES; j++) {
-        out->scale[j] = fit.best.scale[j];
-        out->min[j] = fit.best.min[j] + low[j];
+        out->scale[j] = state.best.scale[j];
+        out->min[j] = state.best.min[j] + extent.low[j];
     }
 }
 
-// Tries scales that put the value of largest size at either end of the codes, or a little beyond
-// or short of it; the least-squares scale of codes c has error sum(w x x) - (sum c x)^2 / sum c c.
+// Tries scales that put the value of largest size at the low end of the codes, or a little beyond
+// or short of it; then polishes the best.
 void glint_fit_signed(const struct glint_fit_tile *tile, float half, struct glint_fit_scales *out) {
-    enum { N_TRY = 16 };
-    struct glint_fit_codes codes = {-half, half - 1.0f};
-    float peak[LANES] = {0}, best[LANES] = {0}, inverse[LANES];
-    const float origin[LANES] = {0};
+    enum { N_TRY = 14, N_POLISH = 1 };
+    const struct glint_fit_kernels *kernels = glint_fit_kernels();
+    const struct glint_fit_codes codes = {-half, half - 1.0f};
+    float peak[LANES] = {0}, gain[LANES] = {0}, inverse[LANES];
     struct glint_fit_sums sums;
     memset(out, 0, sizeof *out);
     for (int i = 0; i < tile->n; i++) {
@@ -214,12 +168,12 @@ void glint_fit_signed(const struct glint_fit_tile *tile, float half, struct glin
         float steps = half + 1.0f - 2.0f * (float)i / (float)(N_TRY - 1);
         for (int j = 0; j < LANES; j++)
             inverse[j] = peak[j] != 0.0f ? -steps / peak[j] : 0.0f;
-        sum_codes(tile, codes, inverse, origin, &sums);
-        for (int j = 0; j < LANES; j++) {
-            float scale = sums.cx[j] / (sums.cc[j] > 0.0f ? sums.cc[j] : 1.0f);
-            float gain = scale * sums.cx[j];
-            out->scale[j] = gain > best[j] ? scale : out->scale[j];
-            best[j] = gain > best[j] ? gain : best[j];
-        }
+        kernels->sum(tile, codes, inverse, out->min, &sums);
+        kernels->solve_signed(out->scale, gain, &sums);
+    }
+    for (int i = 0; i < N_POLISH; i++) {
+        invert(out->scale, inverse);
+        kernels->sum(tile, codes, inverse, out->min, &sums);
+        kernels->solve_signed(out->scale, gain, &sums);
     }
 }
