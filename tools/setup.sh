@@ -87,8 +87,11 @@ fi
 apt() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@" </dev/null
 }
+mkdir -p build
+log=build/setup.log
 
-apt update -q >/dev/null || echo "setup: the package lists could not be renewed; using the old ones"
+apt update -q >$log 2>&1 ||
+    echo "setup: the package lists could not be renewed; using the old ones"
 packages=()
 for name in "${debian[@]}"; do
     real=$(debian_name "$name")
@@ -96,4 +99,8 @@ for name in "${debian[@]}"; do
 done
 [ ${#packages[@]} -eq 0 ] && exit 0
 echo "setup: installing with apt: ${packages[*]}"
-apt install -q -y --no-install-recommends "${packages[@]}" || exit 1
+if ! apt install -q -y --no-install-recommends "${packages[@]}" >$log 2>&1; then
+    cat $log
+    echo "setup: apt could not install: ${packages[*]}"
+    exit 1
+fi
