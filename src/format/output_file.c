@@ -33,12 +33,14 @@ static enum glint_status fail_errno(struct glint_error *err, const char *path, c
 // The file that a symbolic link names is replaced, not the link. glint_free the result.
 static char *resolve(const char *path) {
     struct stat info;
-    char *target = NULL;
-    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
-        target = realpath(path, NULL);
-    char *copy = glint_strndup(target ? target : path, strlen(target ? target : path));
-    free(target); // the C library's block
-    return copy;
+    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode))
+        return glint_strndup(path, strlen(path));
+    char *target = glint_alloc(PATH_MAX, 1);
+    if (target && !realpath(path, target)) { // a link to nothing is replaced itself
+        glint_free(target);
+        target = glint_strndup(path, strlen(path));
+    }
+    return target;
 }
 
 static char *with_suffix(const char *path, const char *suffix) {

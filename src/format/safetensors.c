@@ -289,10 +289,11 @@ const char *glint_safetensors_file(const struct glint_safetensors *set, uint32_t
 }
 
 void glint_safetensors_done_with(const struct glint_safetensors *set,
-                                 const struct glint_safetensors_tensor *tensor) {
+                                 const struct glint_safetensors_tensor *tensor, uint64_t offset,
+                                 uint64_t n) {
     const struct open_set *open = (const struct open_set *)set;
     const struct glint_mapped_file *file = open->files[tensor->i_file];
     if (file)
-        glint_mapped_file_advise(file, (uint64_t)(tensor->data - file->data), tensor->n_bytes,
+        glint_mapped_file_advise(file, (uint64_t)(tensor->data - file->data) + offset, n,
                                  GLINT_ADVICE_UNUSED);
 }

@@ -63,9 +63,10 @@ const struct glint_safetensors_tensor *glint_safetensors_find(const struct glint
                                                               const char *name);
 // Path of the file that holds a tensor, for messages.
 const char *glint_safetensors_file(const struct glint_safetensors *set, uint32_t i_file);
-// The tensor's pages will not be needed again.
+// Bytes [offset, offset + n) of the tensor will not be needed again soon.
 void glint_safetensors_done_with(const struct glint_safetensors *set,
-                                 const struct glint_safetensors_tensor *tensor);
+                                 const struct glint_safetensors_tensor *tensor, uint64_t offset,
+                                 uint64_t n);
 // "BF16", ... as the format spells it, and bytes of one value.
 const char *glint_safetensors_dtype_name(enum glint_safetensors_dtype dtype);
 size_t glint_safetensors_dtype_bytes(enum glint_safetensors_dtype dtype);

@@ -14,7 +14,7 @@ static void assert_double(double value, const char *expected) {
     glint_buffer_fini(&out);
 }
 
-// fixtures/chat/json_scalars.jsonl: {"json": text, "bare": ..., "tojson": ...} a line.
+// data/json_scalars.jsonl: {"json": text, "bare": ..., "tojson": ...} a line.
 static void check_scalar(struct glint_view line) {
     struct glint_json_doc *doc, *inner;
     struct glint_error err;
@@ -41,7 +41,7 @@ static void check_scalar(struct glint_view line) {
 static void test_scalars_fixture(void **state) {
     (void)state;
     size_t n, n_lines = 0;
-    char *text = (char *)scratch_read("fixtures/chat/json_scalars.jsonl", &n);
+    char *text = (char *)scratch_read("data/json_scalars.jsonl", &n);
     for (char *at = text, *end; (end = strchr(at, '\n')) != NULL; at = end + 1, n_lines++)
         check_scalar((struct glint_view){at, (size_t)(end - at)});
     assert_int_equal(n_lines, 68);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// progress.c — draws the bar or prints the lines.
+#include "progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR_CELLS = 30 };
+
+static double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+void glint_progress_begin(struct glint_progress *progress, const char *what, uint64_t total,
+                          bool quiet) {
+    *progress = (struct glint_progress){.what = what, .total = total, .quiet = quiet};
+    progress->terminal = isatty(STDERR_FILENO) == 1;
+    progress->began_ms = progress->shown_ms = now_ms();
+}
+
+void glint_progress_step(struct glint_progress *progress, uint64_t done) {
+    double now = now_ms();
+    if (progress->quiet || now - progress->shown_ms < (progress->terminal ? 100 : 5000))
+        return;
+    progress->shown_ms = now;
+    double share = progress->total ? (double)done / (double)progress->total : 1;
+    double rate = (double)done / 1e6 / ((now - progress->began_ms) / 1e3);
+    if (!progress->terminal) {
+        fprintf(stderr, "%s: %.0f %%, %.0f MB/s\n", progress->what, share * 100, rate);
+        return;
+    }
+    char bar[BAR_CELLS + 1];
+    for (int i = 0; i < BAR_CELLS; i++)
+        bar[i] = i < share * BAR_CELLS ? '#' : '.';
+    bar[BAR_CELLS] = 0;
+    fprintf(stderr, "\r%s [%s] %3.0f %% %.0f MB/s \033[K", progress->what, bar, share * 100, rate);
+    fflush(stderr);
+}
+
+void glint_progress_end(struct glint_progress *progress, bool good) {
+    if (progress->quiet)
+        return;
+    if (progress->terminal)
+        fprintf(stderr, "\r\033[K");
+    if (good)
+        fprintf(stderr, "%s: %.1f MB in %.1f s\n", progress->what, (double)progress->total / 1e6,
+                (now_ms() - progress->began_ms) / 1e3);
+}
