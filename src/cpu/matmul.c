@@ -13,7 +13,16 @@ static size_t stretches(int64_t n_col) {
 
 static void fill_kernels(struct glint_matmul_kernels *kernels, enum glint_cpu_tier tier) {
     glint_matmul_init_scalar(kernels);
+#if defined(GLINT_CPU_X86)
+    if (tier >= GLINT_CPU_TIER_AVX2)
+        glint_matmul_init_avx2(kernels);
+    if (tier >= GLINT_CPU_TIER_AVX512)
+        glint_matmul_init_avx512(kernels);
+    if (tier >= GLINT_CPU_TIER_VNNI)
+        glint_matmul_init_vnni(kernels);
+#else
     (void)tier;
+#endif
 }
 
 static bool take_scratch(struct glint_cpu *cpu) {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// lanes.h — the vector operations the matmul templates are written in, for the instruction set
+// that the including file is compiled for. One 32-bit lane is one weight row. Without AVX2 the
+// header is empty.
+#ifndef GLINT_CPU_LANES_H
+#define GLINT_CPU_LANES_H
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#include "cpu/lanes_avx512.h"
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include "cpu/lanes_avx2.h"
+#endif
+
+#endif
