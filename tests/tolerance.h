@@ -13,7 +13,7 @@
 // attention: dot products of 128 and weighted means of up to thousands of rows.
 #define GLINT_TOLERANCE_ATTENTION 2e-5
 // matmul, relative to |w| |x| of the weight row and the row of x (Euclidean lengths).
-#define GLINT_TOLERANCE_MATMUL_INT8 1e-2  // x rounded to int8
+#define GLINT_TOLERANCE_MATMUL_INT8  1e-2 // x rounded to int8
 #define GLINT_TOLERANCE_MATMUL_FLOAT 1e-5 // float weights or exact activations
 
 #endif
