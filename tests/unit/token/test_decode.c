@@ -22,16 +22,34 @@ static int teardown(void **state) {
     return 0;
 }
 
+static unsigned hex_digit(char c) {
+    return c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
+}
+
+// The bytes of one id. The excerpt of the vocabulary lacks one of them (" ok").
+static struct glint_view bytes_of(const struct glint_json *hex, const struct glint_json *id,
+                                  char out[16]) {
+    struct glint_view bytes = {out, hex->text.n / 2};
+    int64_t number;
+    assert_true(glint_json_to_i64(id, &number) && bytes.n <= 16);
+    for (size_t i = 0; i < bytes.n; i++)
+        out[i] =
+            (char)(hex_digit(hex->text.data[2 * i]) << 4 | hex_digit(hex->text.data[2 * i + 1]));
+    if (glint_vocab_is_token(vocab, (int32_t)number))
+        assert_true(glint_view_equal(bytes, glint_vocab_bytes(vocab, (int32_t)number)));
+    return bytes;
+}
+
 static void check_vector(const struct glint_json *line, void *context) {
     (void)context;
     struct glint_decoder decoder = {.n_tail = 0};
     struct glint_buffer out = {.data = NULL}, wanted = {.data = NULL};
     const struct glint_json *emitted = glint_json_first(glint_json_get(line, "emitted"));
-    for (const struct glint_json *m = glint_json_first(glint_json_get(line, "ids")); m;
-         m = m->next, emitted = emitted->next) {
-        int64_t id;
-        assert_true(glint_json_to_i64(m, &id));
-        glint_decoder_push(&decoder, vocab, (int32_t)id, &out);
+    const struct glint_json *hex = glint_json_first(glint_json_get(line, "bytes_hex"));
+    for (const struct glint_json *id = glint_json_first(glint_json_get(line, "ids")); id;
+         id = id->next, hex = hex->next, emitted = emitted->next) {
+        char bytes[16];
+        glint_decoder_push_bytes(&decoder, bytes_of(hex, id, bytes), &out);
         glint_buffer_append(&wanted, emitted->text.data, emitted->text.n);
         assert_true(glint_utf8_is_valid(out.data, out.n));
     }

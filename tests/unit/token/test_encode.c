@@ -119,7 +119,7 @@ static void test_untrusted(void **state) {
     struct glint_view text = glint_view_of("a<|eot|>b");
     struct glint_byte_range beside[] = {{0, 1}, {1, 1}, {3, 3}, {8, 9}};
     encode((struct glint_encode_input){.text = text, .untrusted = beside, .n_untrusted = 4});
-    EXPECT_IDS(78, 200008, 79);
+    EXPECT_IDS(77, 200008, 78);
     // A match that is half the template's.
     text = glint_view_of("<|<|eot|>|eot|>");
     struct glint_byte_range inner[] = {{2, 9}};
