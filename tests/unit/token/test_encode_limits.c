@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { STACK_BYTES = 512 * 1024, ROUNDS = 4 };
+enum { STACK_BYTES = 512 * 1024, ROUNDS = 3 };
 
 static struct glint_vocab *vocab;
 
@@ -97,9 +97,9 @@ static void test_long_pieces(void **state) {
     check_growth("a", 50000);
     check_growth(" ", 100000);
     check_growth("x\xc3\xa9q", 1 << 20);              // 1 MiB without a break
-    check_growth("\xcc\x81", 200000);                 // combining marks
-    check_growth("\xe4\xb8\x96\xe7\x95\x8c", 200000); // ideographs
-    check_growth("ABC", 200000);
+    check_growth("\xcc\x81", 120000);                 // combining marks
+    check_growth("\xe4\xb8\x96\xe7\x95\x8c", 120000); // ideographs
+    check_growth("ABC", 120000);
 }
 
 // Texts that make a careless scanner read the same run again and again.
@@ -111,13 +111,13 @@ static void test_looking_back(void **state) {
     check_growth("\xc2\xaa"
                  "A",
                  400000);
-    check_growth("'s'", 200000);
-    check_growth("\r\n \t", 200000);
-    check_growth("<|", 200000);
-    check_growth("<|a", 200000);
-    check_growth("<|eot|", 200000);
-    check_growth("\xff", 200000);
-    check_growth("!/\n", 200000);
+    check_growth("'s'", 120000);
+    check_growth("\r\n \t", 120000);
+    check_growth("<|", 120000);
+    check_growth("<|a", 120000);
+    check_growth("<|eot|", 120000);
+    check_growth("\xff", 120000);
+    check_growth("!/\n", 120000);
     // One capital run behind a mark: the mark gives it all back once.
     size_t n = 1 << 20;
     char *text = glint_alloc(n, 1);
