@@ -4,6 +4,11 @@
 #ifndef GLINT_APPS_CMD_H
 #define GLINT_APPS_CMD_H
 
+int glint_cmd_bench(int argc, char **argv);
 int glint_cmd_convert(int argc, char **argv);
+int glint_cmd_eval(int argc, char **argv);
+int glint_cmd_inspect(int argc, char **argv);
+int glint_cmd_perplexity(int argc, char **argv);
+int glint_cmd_run(int argc, char **argv);
 
 #endif

@@ -15,7 +15,12 @@ struct command {
 
 // In the order in which help lists them.
 static const struct command commands[] = {
+    {"run", "one answer to one prompt", glint_cmd_run},
+    {"inspect", "what a GGUF file holds and the memory it needs", glint_cmd_inspect},
     {"convert", "official Hugging Face folder to GGUF", glint_cmd_convert},
+    {"eval", "logits and hidden rows of given tokens", glint_cmd_eval},
+    {"perplexity", "how well a model predicts a text", glint_cmd_perplexity},
+    {"bench", "prefill and decode speed", glint_cmd_bench},
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

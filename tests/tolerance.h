@@ -16,4 +16,9 @@
 #define GLINT_TOLERANCE_MATMUL_INT8  1e-2 // x rounded to int8
 #define GLINT_TOLERANCE_MATMUL_FLOAT 1e-5 // float weights or exact activations
 
+// Whole models against the official float32 implementation, float32 cache and activations.
+#define GLINT_TOLERANCE_HIDDEN        1e-4 // relative to the row's largest value
+#define GLINT_TOLERANCE_LOGIT_LARGEST 5e-3 // absolute; logits span 20
+#define GLINT_TOLERANCE_LOGIT_MEAN    3e-4 // absolute
+
 #endif

@@ -61,6 +61,7 @@ struct glint_engine_params {
     int n_threads;          // 0: every CPU the process may use
     int n_context;          // tokens of one session; 0: the model's, lowered to what memory allows
     int n_session;          // sessions open at once, at least 1
+    int n_cache;            // tokens that all sessions hold together at most; 0: n_context
     int n_chunk;            // rows of one prefill step; 0: 512. Does not change results
     const char *cache_type_k; // "f16" (NULL), "f32", "q8_0" (full layers only; sliding stay f16)
     const char *cache_type_v;
@@ -159,6 +160,11 @@ const float *glint_session_logits(const struct glint_session *session);
 enum glint_status glint_engine_decode(struct glint_engine *engine,
                                       struct glint_session *const *sessions, const int32_t *ids,
                                       int n, struct glint_error *err);
+
+// Best of a few streaming reads over a block far larger than the caches, in 1e9 bytes a second.
+// n_threads 0: all CPUs.
+enum glint_status glint_measure_read_bandwidth(int n_threads, double *gb_s,
+                                               struct glint_error *err);
 
 // ---- sampling -------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ enum glint_status glint_engine_size(struct glint_engine_sizes *sizes,
     *sizes = (struct glint_engine_sizes){
         .kv = {.n_sequence = n_session,
                .n_context = n_context,
-               .n_cell = n_context,
+               .n_cell = max_int(params->n_cache, n_context),
                .max_rows = chunk,
                .slack = max_int(chunk, DEFAULT_CHUNK)},
         .limits = {.max_rows = max_rows,

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine_args.c — shared flags to engine and sampling parameters, and opening the engine.
+#include "engine_args.h"
+
+#include "interrupt.h"
+#include "progress.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void say(void *user, enum glint_log_kind kind, const char *text) {
+    const struct glint_engine_args *args = user;
+    static const char *const word[] = {"error: ", "warning: ", "", ""};
+    bool show = kind == GLINT_SAY_ERROR || (kind == GLINT_SAY_WARN && !args->quiet) ||
+                (kind == GLINT_SAY_INFO && !args->quiet) || args->verbose;
+    if (show)
+        fprintf(stderr, "%s%s\n", word[kind], text);
+}
+
+static bool cancelled(void *user) {
+    (void)user;
+    return glint_interrupt_seen();
+}
+
+static void progress(void *user, int done, int total) {
+    struct glint_engine_args *args = user;
+    if (!args->reading) {
+        glint_progress_begin(&args->progress, "reading the prompt", (uint64_t)total, args->quiet);
+        args->progress.tokens = true;
+        args->reading = true;
+    }
+    glint_progress_step(&args->progress, (uint64_t)done);
+    if (done == total) {
+        glint_progress_end(&args->progress, true);
+        args->reading = false;
+    }
+}
+
+void glint_engine_args_init(struct glint_engine_args *args) {
+    *args = (struct glint_engine_args){.params = glint_engine_params_default(),
+                                       .sampling = glint_sampler_defaults()};
+    args->params.say = say;
+    args->params.cancel = cancelled;
+    args->params.progress = progress;
+    args->params.user = args;
+    args->sampling.bias = args->bias;
+}
+
+static bool take_bias(struct glint_engine_args *args, const struct glint_options *state) {
+    char *end;
+    errno = 0;
+    long id = strtol(state->value, &end, 10);
+    bool ok = end != state->value && *end == '=' && errno == 0 && id >= 0 && id <= INT32_MAX;
+    const char *text = ok ? end + 1 : state->value;
+    double bias = ok ? strtod(text, &end) : 0;
+    ok = ok && end != text && *end == 0 && !isnan(bias) && bias != HUGE_VAL;
+    if (!ok || args->sampling.n_bias == GLINT_ARGS_MAX_BIAS) {
+        glint_options_usage(state->command,
+                            "--logit-bias: found \"%s\", expected ID=BIAS (at most %d of them)",
+                            state->value, GLINT_ARGS_MAX_BIAS);
+        return false;
+    }
+    args->bias[args->sampling.n_bias++] = (struct glint_logit_bias){(int32_t)id, (float)bias};
+    return true;
+}
+
+static bool take_float(const struct glint_options *state, double min, double max, float *out) {
+    double value;
+    if (!glint_options_double(state, min, max, &value))
+        return false;
+    *out = (float)value;
+    return true;
+}
+
+static bool take_int(const struct glint_options *state, int64_t min, int64_t max, int *out) {
+    int64_t value;
+    if (!glint_options_int(state, min, max, &value))
+        return false;
+    *out = (int)value;
+    return true;
+}
+
+static bool take_sampling(struct glint_engine_args *args, const struct glint_options *state,
+                          int id) {
+    struct glint_sampler_options *sampling = &args->sampling;
+    int64_t value;
+    switch (id) {
+    case GLINT_ARG_TEMP:
+        return take_float(state, 0, 100, &sampling->temperature);
+    case GLINT_ARG_TOP_K:
+        return take_int(state, 0, INT_MAX, &sampling->top_k);
+    case GLINT_ARG_TOP_P:
+        return take_float(state, 0, 1, &sampling->top_p);
+    case GLINT_ARG_MIN_P:
+        return take_float(state, 0, 1, &sampling->min_p);
+    case GLINT_ARG_SEED:
+        if (!glint_options_int(state, 0, INT64_MAX, &value))
+            return false;
+        sampling->seed = (uint64_t)value;
+        args->seed_given = true;
+        return true;
+    case GLINT_ARG_REPEAT:
+        return take_float(state, 1e-3, 1e3, &sampling->repeat_penalty);
+    case GLINT_ARG_PRESENCE:
+        return take_float(state, -100, 100, &sampling->presence_penalty);
+    case GLINT_ARG_FREQUENCY:
+        return take_float(state, -100, 100, &sampling->frequency_penalty);
+    case GLINT_ARG_LAST_N:
+        return take_int(state, 0, 1 << 24, &sampling->repeat_last_n);
+    case GLINT_ARG_BIAS:
+        return take_bias(args, state);
+    default:
+        sampling->logprobs = true;
+        return take_int(state, 0, GLINT_SAMPLER_MAX_TOP, &sampling->n_logprobs);
+    }
+}
+
+bool glint_engine_args_take(struct glint_engine_args *args, const struct glint_options *state,
+                            int id) {
+    struct glint_engine_params *params = &args->params;
+    switch (id) {
+    case GLINT_ARG_MODEL:
+        params->model_path = state->value;
+        return true;
+    case GLINT_ARG_CONTEXT:
+        return take_int(state, 0, 1 << 24, &params->n_context);
+    case GLINT_ARG_THREADS:
+        return take_int(state, 1, 1024, &params->n_threads);
+    case GLINT_ARG_DEVICE:
+        params->device = state->value;
+        return true;
+    case GLINT_ARG_TIER:
+        params->cpu_tier = state->value;
+        return true;
+    case GLINT_ARG_CACHE_K:
+        params->cache_type_k = state->value;
+        return true;
+    case GLINT_ARG_CACHE_V:
+        params->cache_type_v = state->value;
+        return true;
+    case GLINT_ARG_EXACT:
+        params->exact_activations = true;
+        return true;
+    case GLINT_ARG_NO_CHECK:
+        params->no_memory_check = true;
+        return true;
+    case GLINT_ARG_VERBOSE:
+        args->verbose = true;
+        return true;
+    case GLINT_ARG_QUIET:
+        args->quiet = true;
+        return true;
+    default:
+        return take_sampling(args, state, id);
+    }
+}
+
+int glint_report(const struct glint_command *command, const struct glint_error *error) {
+    fprintf(stderr, "glint %s: %s\n", command->name, error->text);
+    return GLINT_EXIT_FAILED;
+}
+
+struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
+                                            const struct glint_command *command) {
+    struct glint_error error = {0};
+    struct glint_engine *engine = NULL;
+    if (!args->seed_given)
+        args->sampling.seed = (uint64_t)time(NULL);
+    glint_interrupt_watch();
+    if (glint_engine_open(&engine, &args->params, &error) != GLINT_OK)
+        glint_report(command, &error);
+    return engine;
+}
+
+char *glint_read_file(const struct glint_command *command, const char *path, size_t *n) {
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    if (!file) {
+        fprintf(stderr, "glint %s: %s: cannot open: %s\n", command->name, path, strerror(errno));
+        return NULL;
+    }
+    size_t capacity = 1 << 16, used = 0;
+    char *data = malloc(capacity + 1);
+    while (data) {
+        used += fread(data + used, 1, capacity - used, file);
+        if (used < capacity)
+            break;
+        capacity *= 2;
+        char *grown = realloc(data, capacity + 1);
+        if (!grown)
+            free(data);
+        data = grown;
+    }
+    bool failed = !data || ferror(file);
+    if (failed)
+        fprintf(stderr, "glint %s: %s: %s\n", command->name, path,
+                data ? "cannot read" : "out of memory");
+    if (file != stdin)
+        fclose(file);
+    if (failed) {
+        free(data);
+        return NULL;
+    }
+    data[used] = 0;
+    *n = used;
+    return data;
+}
+
+bool glint_parse_ids(const struct glint_command *command, const char *text, int32_t **ids, int *n) {
+    char *file = NULL;
+    size_t bytes = strlen(text);
+    if (text[0] == '@') {
+        file = glint_read_file(command, text + 1, &bytes);
+        if (!file)
+            return false;
+        text = file;
+    }
+    int32_t *list = malloc((bytes / 2 + 1) * sizeof *list); // an id takes two bytes at least
+    int count = 0;
+    const char *at = text;
+    bool ok = list != NULL;
+    while (ok) {
+        while (*at == ',' || isspace((unsigned char)*at))
+            at++;
+        if (*at == 0)
+            break;
+        char *end;
+        errno = 0;
+        long value = strtol(at, &end, 10);
+        ok = end != at && errno == 0 && value >= 0 && value <= INT32_MAX &&
+             (*end == 0 || *end == ',' || isspace((unsigned char)*end));
+        if (ok)
+            list[count++] = (int32_t)value;
+        else
+            glint_options_usage(command, "token id %d: found \"%.20s\", expected a number", count,
+                                at);
+        at = end;
+    }
+    free(file);
+    if (ok && count == 0) {
+        glint_options_usage(command, "the list of token ids is empty");
+        ok = false;
+    }
+    if (!ok) {
+        free(list);
+        return false;
+    }
+    *ids = list;
+    *n = count;
+    return true;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// golden_fixture.h — a small official checkpoint, converted by glint itself, with the official
+// implementation's outputs for it. Fails the running test when anything is missing.
+#ifndef GLINT_TESTS_GOLDEN_FIXTURE_H
+#define GLINT_TESTS_GOLDEN_FIXTURE_H
+
+#include "format/safetensors.h"
+
+#include <glint/glint.h>
+
+struct golden {
+    const char *shape;                // "nano"
+    char gguf[256];                   // converted file, removed at close
+    struct glint_safetensors *golden; // golden.safetensors
+};
+
+void golden_open(struct golden *golden, const char *shape, const char *type);
+void golden_close(struct golden *golden);
+const int32_t *golden_ids(const struct golden *golden, const char *name, int *n);
+// Rows of a float32 tensor [n_row][n_col].
+const float *golden_rows(const struct golden *golden, const char *name, int *n_row, int *n_col);
+bool golden_has(const struct golden *golden, const char *name);
+
+// Parameters for exact comparison: float32 cache, float activations, `tier` (NULL: the best).
+struct glint_engine_params golden_params(const struct golden *golden, const char *tier);
+struct glint_engine *golden_engine(const struct glint_engine_params *params);
+// Logits of every row [n][n_vocab] and hidden rows [n_layer + 1][n][width]; free() both.
+struct golden_result {
+    float *logits, *hidden;
+    int n, n_vocab, n_layer, width;
+};
+struct golden_result golden_eval(struct glint_engine *engine, const int32_t *ids, int n,
+                                 int n_chunk);
+void golden_result_free(struct golden_result *result);
+// Greedy continuation of a prompt; out holds n_new ids.
+void golden_greedy(struct glint_engine *engine, const int32_t *ids, int n, int n_new, int n_chunk,
+                   int32_t *out);
+
+#endif
