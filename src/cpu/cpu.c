@@ -124,6 +124,7 @@ enum glint_status glint_cpu_open(struct glint_backend **backend,
     if (status != GLINT_OK)
         goto fail;
     cpu->n_workers = glint_pool_n_workers(cpu->pool);
+    cpu->base.n_threads = cpu->n_workers;
     if ((status = glint_cpu_rows_open(cpu, err)) != GLINT_OK ||
         (status = glint_cpu_attention_open(cpu, err)) != GLINT_OK ||
         (status = glint_cpu_matmul_open(cpu, err)) != GLINT_OK)
