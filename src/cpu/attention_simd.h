@@ -26,10 +26,13 @@ enum {
     GROUPS = GLINT_KV_TILE / GLINT_SIMD_LANES,
 };
 
+// The products below live in registers only when their sizes are constants.
+#define INLINE static inline __attribute__((always_inline))
+
 // ---- reading the cache ----------------------------------------------------------------------
 
-// Values d .. d + 16 of a row; past the row's end zeros.
-static inline vec row_values(enum glint_dtype dtype, const char *row, int d, int head_dim) {
+// The first n of values d .. d + 16 of a row, zeros after; n is 16 but at a row's end.
+INLINE vec row_values(enum glint_dtype dtype, const char *row, int d, int n) {
     if (dtype == GLINT_DTYPE_Q8_0) { // blocks of a half scale and 32 int8
         const char *block = row + d / 32 * 34;
         uint16_t scale;
@@ -37,137 +40,183 @@ static inline vec row_values(enum glint_dtype dtype, const char *row, int d, int
         return vec_mul(vec_int8_load((const int8_t *)block + 2 + d % 32),
                        vec_set(_cvtsh_ss(scale)));
     }
-    int n = head_dim - d;
     if (dtype == GLINT_DTYPE_F16) {
         const uint16_t *half = (const uint16_t *)(const void *)row + d;
-        if (n >= LANES)
+        if (n == LANES)
             return vec_half_load(half);
         uint16_t last[GLINT_SIMD_LANES] = {0};
         memcpy(last, half, (size_t)n * sizeof *half);
         return vec_half_load(last);
     }
     const float *value = (const float *)(const void *)row + d;
-    return n >= LANES ? vec_load(value) : vec_load_part(value, n);
+    return n == LANES ? vec_load(value) : vec_load_part(value, n);
 }
 
-static inline void fill_keys(const struct glint_attention_block *block, enum glint_dtype dtype,
-                             const char *first, size_t row_bytes, struct glint_range group) {
-    int head_dim = block->plane->head_dim;
-    float *key = block->scratch->key;
+// Values d .. d + n of 16 key rows, transposed.
+INLINE void turn_keys(enum glint_dtype dtype, const char *rows, size_t row_bytes, int d, int n,
+                      float *key) {
+    vec r[16];
+    for (int i = 0; i < LANES; i++)
+        r[i] = row_values(dtype, rows + (size_t)i * row_bytes, d, n);
+    vec_transpose(r);
+    for (int i = 0; i < LANES; i++)
+        vec_store(key + (d + i) * TILE, r[i]);
+}
+
+INLINE void fill_keys(const struct glint_attention_block *block, enum glint_dtype dtype,
+                      const char *first, struct glint_range group) {
+    size_t row_bytes = glint_kv_row_bytes(block->plane, 0);
+    int head_dim = block->plane->head_dim, whole = head_dim / LANES * LANES;
     for (int64_t g = group.begin; g < group.end; g++) {
         const char *rows = first + (size_t)(g * LANES) * row_bytes;
-        for (int d = 0; d < head_dim; d += LANES) {
-            vec r[16];
-            for (int i = 0; i < LANES; i++)
-                r[i] = row_values(dtype, rows + (size_t)i * row_bytes, d, head_dim);
-            vec_transpose(r);
-            for (int i = 0; i < LANES; i++)
-                vec_store(key + (d + i) * TILE + g * LANES, r[i]);
-        }
+        float *key = block->scratch->key + g * LANES;
+        for (int d = 0; d < whole; d += LANES)
+            turn_keys(dtype, rows, row_bytes, d, LANES, key);
+        if (whole < head_dim)
+            turn_keys(dtype, rows, row_bytes, whole, head_dim - whole, key);
     }
 }
 
-static inline void fill_values(const struct glint_attention_block *block, enum glint_dtype dtype,
-                               const char *first, size_t row_bytes, struct glint_range range) {
-    int head_dim = block->plane->head_dim;
+INLINE void fill_values(const struct glint_attention_block *block, enum glint_dtype dtype,
+                        const char *first, struct glint_range range) {
+    size_t row_bytes = glint_kv_row_bytes(block->plane, 1);
+    int head_dim = block->plane->head_dim, whole = head_dim / LANES * LANES;
     for (int64_t t = range.begin; t < range.end; t++) {
+        const char *row = first + (size_t)t * row_bytes;
         float *value = block->scratch->value + t * block->stride;
-        for (int d = 0; d < head_dim; d += LANES)
-            vec_store(value + d, row_values(dtype, first + (size_t)t * row_bytes, d, head_dim));
+        for (int d = 0; d < whole; d += LANES)
+            vec_store(value + d, row_values(dtype, row, d, LANES));
+        if (whole < head_dim)
+            vec_store(value + whole, row_values(dtype, row, whole, head_dim - whole));
     }
 }
 
 // One specialised copy a cache type.
 static void load_keys(const struct glint_attention_block *block, const char *first,
                       struct glint_range group) {
-    size_t row_bytes = glint_kv_row_bytes(block->plane, 0);
     if (block->plane->dtype_k == GLINT_DTYPE_F16)
-        fill_keys(block, GLINT_DTYPE_F16, first, row_bytes, group);
+        fill_keys(block, GLINT_DTYPE_F16, first, group);
     else if (block->plane->dtype_k == GLINT_DTYPE_Q8_0)
-        fill_keys(block, GLINT_DTYPE_Q8_0, first, row_bytes, group);
+        fill_keys(block, GLINT_DTYPE_Q8_0, first, group);
     else
-        fill_keys(block, GLINT_DTYPE_F32, first, row_bytes, group);
+        fill_keys(block, GLINT_DTYPE_F32, first, group);
 }
 
 static void load_values(const struct glint_attention_block *block, const char *first,
                         struct glint_range range) {
-    size_t row_bytes = glint_kv_row_bytes(block->plane, 1);
     if (block->plane->dtype_v == GLINT_DTYPE_F16)
-        fill_values(block, GLINT_DTYPE_F16, first, row_bytes, range);
+        fill_values(block, GLINT_DTYPE_F16, first, range);
     else if (block->plane->dtype_v == GLINT_DTYPE_Q8_0)
-        fill_values(block, GLINT_DTYPE_Q8_0, first, row_bytes, range);
+        fill_values(block, GLINT_DTYPE_Q8_0, first, range);
     else
-        fill_values(block, GLINT_DTYPE_F32, first, row_bytes, range);
+        fill_values(block, GLINT_DTYPE_F32, first, range);
+}
+
+// ---- fetching ahead -------------------------------------------------------------------------
+
+// Cache lines of the next tile. The products ask for one a step, so that memory is busy while
+// they compute: 512 steps of a single row's 16 heads meet the 512 lines of an f16 tile.
+struct ahead {
+    const char *at[2], *end[2]; // key rows, value rows
+};
+
+enum { LINE = 64 };
+
+// The next head_dim lines; when there are none left, bytes that are in the cache anyway.
+static inline const char *take_lines(struct ahead *ahead, int head_dim, const float *instead) {
+    for (int i = 0; i < 2; i++) {
+        const char *at = ahead->at[i];
+        if (at < ahead->end[i]) {
+            ahead->at[i] += head_dim * LINE;
+            return at;
+        }
+    }
+    return (const char *)instead;
 }
 
 // ---- products -------------------------------------------------------------------------------
 
-// deep x wide vectors of scores: q [deep][stride], key [head_dim][TILE], out [deep][TILE].
-static inline void score_tile(int deep, int wide, const float *q, int stride, const float *key,
-                              int head_dim, float *out) {
+struct scoring {
+    const float *q;    // [deep][stride]
+    const float *key;  // [head_dim][TILE]
+    float *score;      // [deep][TILE]
+    const char *ahead; // head_dim lines to fetch
+    int stride, head_dim;
+};
+
+// deep x wide vectors of scores.
+INLINE void score_tile(int deep, int wide, const struct scoring *at) {
     vec sum[DEEP][GLINT_SIMD_WIDE];
     for (int i = 0; i < deep; i++)
         for (int j = 0; j < wide; j++)
             sum[i][j] = vec_zero();
-    for (int d = 0; d < head_dim; d++) {
+    for (int d = 0; d < at->head_dim; d++) {
         vec k[GLINT_SIMD_WIDE];
         for (int j = 0; j < wide; j++)
-            k[j] = vec_load(key + d * TILE + j * LANES);
+            k[j] = vec_load(at->key + d * TILE + j * LANES);
+        _mm_prefetch(at->ahead + d * LINE, _MM_HINT_T1);
         for (int i = 0; i < deep; i++) {
-            vec x = vec_set(q[i * stride + d]);
+            vec x = vec_set(at->q[i * at->stride + d]);
             for (int j = 0; j < wide; j++)
                 sum[i][j] = vec_fma(x, k[j], sum[i][j]);
         }
     }
     for (int i = 0; i < deep; i++)
         for (int j = 0; j < wide; j++)
-            vec_store(out + i * TILE + j * LANES, sum[i][j]);
+            vec_store(at->score + i * TILE + j * LANES, sum[i][j]);
 }
 
-// deep x wide vectors of sums: weight [deep][TILE], value [TILE][stride], sum [deep][stride].
-static inline void sum_tile(int deep, int wide, const float *weight, const float *keep,
-                            const float *value, int stride, struct glint_range range, float *sum) {
+struct summing {
+    const float *weight; // [deep][TILE]
+    const float *keep;   // [deep]
+    const float *value;  // [TILE][stride]
+    float *sum;          // [deep][stride]
+    int stride;
+    struct glint_range range; // of the tile's keys
+};
+
+// deep x wide vectors of sums.
+INLINE void sum_tile(int deep, int wide, const struct summing *at) {
     vec s[DEEP][GLINT_SIMD_WIDE];
     for (int i = 0; i < deep; i++)
         for (int j = 0; j < wide; j++)
-            s[i][j] = vec_mul(vec_load(sum + i * stride + j * LANES), vec_set(keep[i]));
-    for (int64_t t = range.begin; t < range.end; t++) {
+            s[i][j] = vec_mul(vec_load(at->sum + i * at->stride + j * LANES), vec_set(at->keep[i]));
+    for (int64_t t = at->range.begin; t < at->range.end; t++) {
         vec v[GLINT_SIMD_WIDE];
         for (int j = 0; j < wide; j++)
-            v[j] = vec_load(value + t * stride + j * LANES);
+            v[j] = vec_load(at->value + t * at->stride + j * LANES);
         for (int i = 0; i < deep; i++) {
-            vec w = vec_set(weight[i * TILE + t]);
+            vec w = vec_set(at->weight[i * TILE + t]);
             for (int j = 0; j < wide; j++)
                 s[i][j] = vec_fma(w, v[j], s[i][j]);
         }
     }
     for (int i = 0; i < deep; i++)
         for (int j = 0; j < wide; j++)
-            vec_store(sum + i * stride + j * LANES, s[i][j]);
+            vec_store(at->sum + i * at->stride + j * LANES, s[i][j]);
 }
 
-// Scores of vectors [m, m + n), all groups of keys in [group.begin, group.end).
+// Scores of vectors [m, m + n) against the groups of 16 keys.
 static void score_vectors(const struct glint_attention_block *block, int m, int n,
-                          struct glint_range group) {
-    int stride = block->stride, head_dim = block->plane->head_dim, end = m + n;
-    for (; m < end; m += n) {
-        const float *q = block->q + (int64_t)m * stride;
-        float *score = block->scratch->score + m * TILE;
+                          struct glint_range group, struct ahead *ahead) {
+    for (int end = m + n; m < end; m += n) {
         n = end - m >= DEEP ? DEEP : 1;
-        int64_t g = group.begin;
-        for (; g + WIDE <= group.end; g += WIDE) {
-            const float *key = block->scratch->key + g * LANES;
-            if (n == DEEP)
-                score_tile(DEEP, WIDE, q, stride, key, head_dim, score + g * LANES);
+        struct scoring at = {.q = block->q + (int64_t)m * block->stride,
+                             .stride = block->stride,
+                             .head_dim = block->plane->head_dim};
+        for (int64_t g = group.begin, wide; g < group.end; g += wide) {
+            wide = g + WIDE <= group.end ? WIDE : 1;
+            at.key = block->scratch->key + g * LANES;
+            at.score = block->scratch->score + m * TILE + g * LANES;
+            at.ahead = take_lines(ahead, at.head_dim, at.q);
+            if (n == DEEP && wide == WIDE)
+                score_tile(DEEP, WIDE, &at);
+            else if (n == DEEP)
+                score_tile(DEEP, 1, &at);
+            else if (wide == WIDE)
+                score_tile(1, WIDE, &at);
             else
-                score_tile(1, WIDE, q, stride, key, head_dim, score + g * LANES);
-        }
-        for (; g < group.end; g++) {
-            const float *key = block->scratch->key + g * LANES;
-            if (n == DEEP)
-                score_tile(DEEP, 1, q, stride, key, head_dim, score + g * LANES);
-            else
-                score_tile(1, 1, q, stride, key, head_dim, score + g * LANES);
+                score_tile(1, 1, &at);
         }
     }
 }
@@ -175,23 +224,24 @@ static void score_vectors(const struct glint_attention_block *block, int m, int 
 // Adds the weighted values of vectors [m, m + n).
 static void sum_vectors(const struct glint_attention_block *block, int m, int n, const float *keep,
                         struct glint_range range) {
-    int stride = block->stride, end = m + n;
-    for (; m < end; m += n, keep += n) {
-        const float *weight = block->scratch->score + m * TILE, *value = block->scratch->value;
-        float *sum = block->sum + (int64_t)m * stride;
+    for (int end = m + n; m < end; m += n, keep += n) {
         n = end - m >= DEEP ? DEEP : 1;
-        int d = 0;
-        for (; d + WIDE * LANES <= stride; d += WIDE * LANES) {
-            if (n == DEEP)
-                sum_tile(DEEP, WIDE, weight, keep, value + d, stride, range, sum + d);
+        struct summing at = {.weight = block->scratch->score + m * TILE,
+                             .keep = keep,
+                             .stride = block->stride,
+                             .range = range};
+        for (int d = 0, wide; d < block->stride; d += wide * LANES) {
+            wide = d + WIDE * LANES <= block->stride ? WIDE : 1;
+            at.value = block->scratch->value + d;
+            at.sum = block->sum + (int64_t)m * block->stride + d;
+            if (n == DEEP && wide == WIDE)
+                sum_tile(DEEP, WIDE, &at);
+            else if (n == DEEP)
+                sum_tile(DEEP, 1, &at);
+            else if (wide == WIDE)
+                sum_tile(1, WIDE, &at);
             else
-                sum_tile(1, WIDE, weight, keep, value + d, stride, range, sum + d);
-        }
-        for (; d < stride; d += LANES) {
-            if (n == DEEP)
-                sum_tile(DEEP, 1, weight, keep, value + d, stride, range, sum + d);
-            else
-                sum_tile(1, 1, weight, keep, value + d, stride, range, sum + d);
+                sum_tile(1, 1, &at);
         }
     }
 }
@@ -257,24 +307,38 @@ static void start_block(const struct glint_attention_block *block) {
     memset(block->sum, 0, (size_t)n * (size_t)block->stride * sizeof(float));
 }
 
+static const char *tile_rows(const struct glint_attention_block *block, int tensor, int32_t first) {
+    return glint_kv_row(block->plane, block->table, block->i_layer, tensor, block->head_kv, first);
+}
+
+// The lines of the tile at `first`, or none if it is past the end of the split or of the keys.
+static struct ahead look_ahead(const struct glint_attention_block *block, int32_t first) {
+    struct ahead ahead = {{NULL, NULL}, {NULL, NULL}};
+    if (first >= block->split.end || first >= block->see[block->n_row - 1].end)
+        return ahead;
+    for (int tensor = 0; tensor < 2; tensor++) {
+        ahead.at[tensor] = tile_rows(block, tensor, first);
+        ahead.end[tensor] = ahead.at[tensor] + TILE * glint_kv_row_bytes(block->plane, tensor);
+    }
+    return ahead;
+}
+
 // All rows of the block over the tile that starts at `first`; `seen` is what any row sees of it.
 static void add_tile(const struct glint_attention_block *block, int32_t first,
                      struct glint_attention_range seen) {
-    const struct glint_kv_plane *plane = block->plane;
-    const char *key = glint_kv_row(plane, block->table, block->i_layer, 0, block->head_kv, first);
-    const char *value = glint_kv_row(plane, block->table, block->i_layer, 1, block->head_kv, first);
+    struct ahead ahead = look_ahead(block, first + TILE);
     struct glint_range range = {seen.begin - first, seen.end - first};
     struct glint_range group = {range.begin / LANES, (range.end + LANES - 1) / LANES};
     float keep[GLINT_ATTENTION_VECTORS];
-    load_keys(block, key, group);
-    load_values(block, value, range);
+    load_keys(block, tile_rows(block, 0, first), group);
+    load_values(block, tile_rows(block, 1, first), range);
     for (int r = 0; r < block->n_row; r++) {
         struct glint_attention_range cut = glint_attention_cut(block->see[r], seen.begin, seen.end);
         if (cut.begin == cut.end)
             continue;
         struct glint_range see = {cut.begin - first, cut.end - first};
         int m = r * block->n_head;
-        score_vectors(block, m, block->n_head, group);
+        score_vectors(block, m, block->n_head, group, &ahead);
         weigh_vectors(block, m, block->n_head, see, keep);
         sum_vectors(block, m, block->n_head, keep, see);
     }
