@@ -22,8 +22,7 @@ struct glint_attention_range {
 
 // Scratch of one worker. D is head_dim rounded up to GLINT_ATTENTION_PAD.
 struct glint_attention_scratch {
-    float *key;   // [D][GLINT_KV_TILE]: a tile of keys, transposed
-    float *value; // [GLINT_KV_TILE][D]
+    float *tile;  // [D][GLINT_KV_TILE] keys, transposed; then [GLINT_KV_TILE][D] values
     float *score; // [GLINT_ATTENTION_VECTORS][GLINT_KV_TILE]
     float *row;   // [D]
 };

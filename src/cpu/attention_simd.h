@@ -69,7 +69,7 @@ INLINE void fill_keys(const struct glint_attention_block *block, enum glint_dtyp
     int head_dim = block->plane->head_dim, whole = head_dim / LANES * LANES;
     for (int64_t g = group.begin; g < group.end; g++) {
         const char *rows = first + (size_t)(g * LANES) * row_bytes;
-        float *key = block->scratch->key + g * LANES;
+        float *key = block->scratch->tile + g * LANES;
         for (int d = 0; d < whole; d += LANES)
             turn_keys(dtype, rows, row_bytes, d, LANES, key);
         if (whole < head_dim)
@@ -83,7 +83,7 @@ INLINE void fill_values(const struct glint_attention_block *block, enum glint_dt
     int head_dim = block->plane->head_dim, whole = head_dim / LANES * LANES;
     for (int64_t t = range.begin; t < range.end; t++) {
         const char *row = first + (size_t)t * row_bytes;
-        float *value = block->scratch->value + t * block->stride;
+        float *value = block->scratch->tile + t * block->stride;
         for (int d = 0; d < whole; d += LANES)
             vec_store(value + d, row_values(dtype, row, d, LANES));
         if (whole < head_dim)
@@ -196,17 +196,17 @@ INLINE void sum_tile(int deep, int wide, const struct summing *at) {
             vec_store(at->sum + i * at->stride + j * LANES, s[i][j]);
 }
 
-// Scores of vectors [m, m + n) against the groups of 16 keys.
-static void score_vectors(const struct glint_attention_block *block, int m, int n,
+// Scores of a row's vectors, m and those after it, against groups of 16 keys.
+static void score_vectors(const struct glint_attention_block *block, int m,
                           struct glint_range group, struct ahead *ahead) {
-    for (int end = m + n; m < end; m += n) {
+    for (int end = m + block->n_head, n; m < end; m += n) {
         n = end - m >= DEEP ? DEEP : 1;
         struct scoring at = {.q = block->q + (int64_t)m * block->stride,
                              .stride = block->stride,
                              .head_dim = block->plane->head_dim};
         for (int64_t g = group.begin, wide; g < group.end; g += wide) {
             wide = g + WIDE <= group.end ? WIDE : 1;
-            at.key = block->scratch->key + g * LANES;
+            at.key = block->scratch->tile + g * LANES;
             at.score = block->scratch->score + m * TILE + g * LANES;
             at.ahead = take_lines(ahead, at.head_dim, at.q);
             if (n == DEEP && wide == WIDE)
@@ -221,18 +221,18 @@ static void score_vectors(const struct glint_attention_block *block, int m, int 
     }
 }
 
-// Adds the weighted values of vectors [m, m + n).
-static void sum_vectors(const struct glint_attention_block *block, int m, int n, const float *keep,
-                        struct glint_range range) {
-    for (int end = m + n; m < end; m += n, keep += n) {
+// Adds the weighted values of a row's vectors, m and those after it.
+static void sum_vectors(const struct glint_attention_block *block, int m, struct glint_range range,
+                        const float *keep) {
+    for (int end = m + block->n_head, n; m < end; m += n) {
         n = end - m >= DEEP ? DEEP : 1;
         struct summing at = {.weight = block->scratch->score + m * TILE,
-                             .keep = keep,
+                             .keep = keep + m,
                              .stride = block->stride,
                              .range = range};
         for (int d = 0, wide; d < block->stride; d += wide * LANES) {
             wide = d + WIDE * LANES <= block->stride ? WIDE : 1;
-            at.value = block->scratch->value + d;
+            at.value = block->scratch->tile + d;
             at.sum = block->sum + (int64_t)m * block->stride + d;
             if (n == DEEP && wide == WIDE)
                 sum_tile(DEEP, WIDE, &at);
@@ -276,9 +276,11 @@ static inline float weigh_scores(float *score, float largest) {
     return vec_sum(vec_add(vec_add(w[0], w[1]), vec_add(w[2], w[3])));
 }
 
-// The softmax of vectors [m, m + n) over the tile's keys; keep [n]: what their sums shrink to.
-static void weigh_vectors(const struct glint_attention_block *block, int m, int n,
-                          struct glint_range see, float *keep) {
+// The softmax of a row's vectors, m and those after it, over the tile's keys. keep[m] and on:
+// what their sums shrink to.
+static void weigh_vectors(const struct glint_attention_block *block, int m, struct glint_range see,
+                          float *keep) {
+    int n = block->n_head;
     float *score = block->scratch->score + m * TILE;
     float *largest = block->largest + m, *total = block->total + m;
     float now[GLINT_ATTENTION_VECTORS];
@@ -289,10 +291,10 @@ static void weigh_vectors(const struct glint_attention_block *block, int m, int 
     for (int i = 0; i < n; i += LANES) {
         int k = n - i < LANES ? n - i : LANES;
         vec change = vec_sub(vec_load_part(largest + i, k), vec_load_part(now + i, k));
-        vec_store_part(keep + i, vec_exp(change), k);
+        vec_store_part(keep + m + i, vec_exp(change), k);
     }
     for (int i = 0; i < n; i++) {
-        total[i] = total[i] * keep[i] + weigh_scores(score + i * TILE, now[i]);
+        total[i] = total[i] * keep[m + i] + weigh_scores(score + i * TILE, now[i]);
         largest[i] = now[i];
     }
 }
@@ -323,6 +325,13 @@ static struct ahead look_ahead(const struct glint_attention_block *block, int32_
     return ahead;
 }
 
+// What row r sees of `seen`, counted from `first`.
+static struct glint_range row_range(const struct glint_attention_block *block, int r, int32_t first,
+                                    struct glint_attention_range seen) {
+    struct glint_attention_range cut = glint_attention_cut(block->see[r], seen.begin, seen.end);
+    return (struct glint_range){cut.begin - first, cut.end - first};
+}
+
 // All rows of the block over the tile that starts at `first`; `seen` is what any row sees of it.
 static void add_tile(const struct glint_attention_block *block, int32_t first,
                      struct glint_attention_range seen) {
@@ -330,17 +339,24 @@ static void add_tile(const struct glint_attention_block *block, int32_t first,
     struct glint_range range = {seen.begin - first, seen.end - first};
     struct glint_range group = {range.begin / LANES, (range.end + LANES - 1) / LANES};
     float keep[GLINT_ATTENTION_VECTORS];
+    // Keys, then values: one of the two fills the first-level cache, and stays there for all rows.
     load_keys(block, tile_rows(block, 0, first), group);
+    for (int r = 0; r < block->n_row; r++) {
+        struct glint_range see = row_range(block, r, first, seen);
+        int m = r * block->n_head;
+        if (see.begin < see.end)
+            score_vectors(block, m, group, &ahead);
+    }
+    for (int r = 0; r < block->n_row; r++) {
+        struct glint_range see = row_range(block, r, first, seen);
+        if (see.begin < see.end)
+            weigh_vectors(block, r * block->n_head, see, keep);
+    }
     load_values(block, tile_rows(block, 1, first), range);
     for (int r = 0; r < block->n_row; r++) {
-        struct glint_attention_range cut = glint_attention_cut(block->see[r], seen.begin, seen.end);
-        if (cut.begin == cut.end)
-            continue;
-        struct glint_range see = {cut.begin - first, cut.end - first};
-        int m = r * block->n_head;
-        score_vectors(block, m, block->n_head, group, &ahead);
-        weigh_vectors(block, m, block->n_head, see, keep);
-        sum_vectors(block, m, block->n_head, keep, see);
+        struct glint_range see = row_range(block, r, first, seen);
+        if (see.begin < see.end)
+            sum_vectors(block, r * block->n_head, see, keep);
     }
 }
 
