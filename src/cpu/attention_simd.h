@@ -21,7 +21,8 @@
 enum {
     LANES = GLINT_SIMD_LANES,
     WIDE = GLINT_SIMD_WIDE,
-    DEEP = 4, // query vectors of a register tile
+    DEEP = GLINT_SIMD_DEEP,
+    FEW = GLINT_SIMD_FEW,
     TILE = GLINT_KV_TILE,
     GROUPS = GLINT_KV_TILE / GLINT_SIMD_LANES,
 };
@@ -196,11 +197,16 @@ INLINE void sum_tile(int deep, int wide, const struct summing *at) {
             vec_store(at->sum + i * at->stride + j * LANES, s[i][j]);
 }
 
+// Query vectors of the next register tile when n are left.
+static inline int deepest(int n) {
+    return n >= DEEP ? DEEP : n >= FEW ? FEW : 1;
+}
+
 // Scores of a row's vectors, m and those after it, against groups of 16 keys.
 static void score_vectors(const struct glint_attention_block *block, int m,
                           struct glint_range group, struct ahead *ahead) {
     for (int end = m + block->n_head, n; m < end; m += n) {
-        n = end - m >= DEEP ? DEEP : 1;
+        n = deepest(end - m);
         struct scoring at = {.q = block->q + (int64_t)m * block->stride,
                              .stride = block->stride,
                              .head_dim = block->plane->head_dim};
@@ -209,14 +215,12 @@ static void score_vectors(const struct glint_attention_block *block, int m,
             at.key = block->scratch->tile + g * LANES;
             at.score = block->scratch->score + m * TILE + g * LANES;
             at.ahead = take_lines(ahead, at.head_dim, at.q);
-            if (n == DEEP && wide == WIDE)
-                score_tile(DEEP, WIDE, &at);
-            else if (n == DEEP)
-                score_tile(DEEP, 1, &at);
-            else if (wide == WIDE)
-                score_tile(1, WIDE, &at);
+            if (n == DEEP)
+                wide == WIDE ? score_tile(DEEP, WIDE, &at) : score_tile(DEEP, 1, &at);
+            else if (n == FEW)
+                wide == WIDE ? score_tile(FEW, WIDE, &at) : score_tile(FEW, 1, &at);
             else
-                score_tile(1, 1, &at);
+                wide == WIDE ? score_tile(1, WIDE, &at) : score_tile(1, 1, &at);
         }
     }
 }
@@ -225,7 +229,7 @@ static void score_vectors(const struct glint_attention_block *block, int m,
 static void sum_vectors(const struct glint_attention_block *block, int m, struct glint_range range,
                         const float *keep) {
     for (int end = m + block->n_head, n; m < end; m += n) {
-        n = end - m >= DEEP ? DEEP : 1;
+        n = deepest(end - m);
         struct summing at = {.weight = block->scratch->score + m * TILE,
                              .keep = keep + m,
                              .stride = block->stride,
@@ -234,14 +238,12 @@ static void sum_vectors(const struct glint_attention_block *block, int m, struct
             wide = d + WIDE * LANES <= block->stride ? WIDE : 1;
             at.value = block->scratch->tile + d;
             at.sum = block->sum + (int64_t)m * block->stride + d;
-            if (n == DEEP && wide == WIDE)
-                sum_tile(DEEP, WIDE, &at);
-            else if (n == DEEP)
-                sum_tile(DEEP, 1, &at);
-            else if (wide == WIDE)
-                sum_tile(1, WIDE, &at);
+            if (n == DEEP)
+                wide == WIDE ? sum_tile(DEEP, WIDE, &at) : sum_tile(DEEP, 1, &at);
+            else if (n == FEW)
+                wide == WIDE ? sum_tile(FEW, WIDE, &at) : sum_tile(FEW, 1, &at);
             else
-                sum_tile(1, 1, &at);
+                wide == WIDE ? sum_tile(1, WIDE, &at) : sum_tile(1, 1, &at);
         }
     }
 }

@@ -14,7 +14,10 @@ typedef struct {
 } vec;
 enum {
     GLINT_SIMD_LANES = 16,
-    GLINT_SIMD_WIDE = 1, // vectors of a register tile's row: 4 x 2 sums in 16 registers
+    // Register tiles: 6 rows of one vector are 12 sums, 2 operands and a factor: 15 registers.
+    GLINT_SIMD_WIDE = 1,
+    GLINT_SIMD_DEEP = 6,
+    GLINT_SIMD_FEW = 4, // rows of the smaller tile: 16 heads are 6 + 6 + 4
 };
 
 static inline vec vec_zero(void) {

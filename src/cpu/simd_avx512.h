@@ -12,7 +12,10 @@
 typedef __m512 vec;
 enum {
     GLINT_SIMD_LANES = 16,
-    GLINT_SIMD_WIDE = 4, // vectors of a register tile's row: 4 x 4 sums, 4 operands, 1 factor
+    // Register tiles: 4 rows of 4 vectors are 16 sums, 4 operands and a factor.
+    GLINT_SIMD_WIDE = 4,
+    GLINT_SIMD_DEEP = 4,
+    GLINT_SIMD_FEW = 2, // rows of the smaller tile
 };
 
 static inline vec vec_zero(void) {
