@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // attention_scalar.c — the attention kernel in plain C: one vector after the other, tile after
 // tile. The definition that every tier is measured against.
-#include "cpu/attention.h"
+#include "cpu/attention_blocks.h"
 
 #include <math.h>
 

@@ -10,7 +10,7 @@
 #ifndef GLINT_CPU_ATTENTION_SIMD_H
 #define GLINT_CPU_ATTENTION_SIMD_H
 
-#include "cpu/attention.h"
+#include "cpu/attention_blocks.h"
 #include "cpu/simd.h"
 
 #ifdef GLINT_SIMD

@@ -4,7 +4,7 @@
 #include "cpu/cpu.h"
 
 #include "base/alloc.h"
-#include "cpu/attention.h"
+#include "cpu/attention_blocks.h"
 #include "cpu/cpu_backend.h"
 #include "cpu/matmul.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu_backend.h — the CPU backend's own fields, seen by the files of this folder only.
-// The ops (rows.c, attention.c, matmul.c) divide the work over the pool; the kernels they call
+// The ops (rows.c, attention_blocks.c, matmul.c) divide the work over the pool; the kernels they call
 // handle one row, one range or one attention block each and are what a tier replaces.
 #ifndef GLINT_CPU_CPU_BACKEND_H
 #define GLINT_CPU_CPU_BACKEND_H
@@ -10,8 +10,8 @@
 #include "cpu/cpu.h"
 #include "cpu/features.h"
 
-struct glint_attention_block; // cpu/attention.h
-struct glint_attention;       // cpu/attention.c
+struct glint_attention_block; // cpu/attention_blocks.h
+struct glint_attention;       // cpu/attention_blocks.c
 struct glint_rope_cache;      // cpu/rows.c
 struct glint_cpu_matmul;      // cpu/matmul.c
 
@@ -39,7 +39,7 @@ struct glint_cpu {
     struct glint_pool *pool; // owned
     int n_workers;
     struct glint_cpu_kernels kernels;
-    struct glint_attention *attention; // owned scratch of attention.c
+    struct glint_attention *attention; // owned scratch of attention_blocks.c
     struct glint_rope_cache *rope;     // owned scratch of rows.c
     struct glint_cpu_matmul *matmul;   // owned state of matmul.c
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention.c — divides attention into blocks and merges the splits of a block.
+// attention_blocks.c — divides attention into blocks and merges the splits of a block.
 //
 // A block is up to GLINT_ATTENTION_ROWS neighbouring rows of one sequence times some heads of one
 // KV head. Its keys come in splits of GLINT_KV_SPLIT positions; the kernel gives the softmax of
@@ -9,7 +9,7 @@
 //   parts:  a worker takes one split of a block and leaves the result in `part`; the merge
 //           follows when all are done (few rows: decode, verify).
 // Workers claim units from a counter: which one computes what changes no result.
-#include "cpu/attention.h"
+#include "cpu/attention_blocks.h"
 
 #include "base/alloc.h"
 

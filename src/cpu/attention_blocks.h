@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention.h — the unit of work of the attention kernels: a block of query vectors that share
-// one KV head of one sequence, over the keys of one split. attention.c makes the blocks, merges
-// the splits and writes the output; the kernels of a tier do everything in between.
+// attention_blocks.h — the unit of work of the attention kernels: a block of query vectors that
+// share one KV head of one sequence, over the keys of one split. attention_blocks.c makes the
+// blocks, merges the splits and writes the output; the kernels of a tier do everything in between.
 //
 // Vector m of a block is row m / n_head, head m % n_head. Its visible keys are a range of
 // positions; keys outside take no part, whatever bytes lie there (NC-4).
-#ifndef GLINT_CPU_ATTENTION_H
-#define GLINT_CPU_ATTENTION_H
+#ifndef GLINT_CPU_ATTENTION_BLOCKS_H
+#define GLINT_CPU_ATTENTION_BLOCKS_H
 
 #include "cpu/cpu_backend.h"
 
