@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"run", "one answer to one prompt", glint_cmd_run},
     {"inspect", "what a GGUF file holds and the memory it needs", glint_cmd_inspect},
     {"convert", "official Hugging Face folder to GGUF", glint_cmd_convert},
+    {"quantize", "a GGUF file with smaller weights", glint_cmd_quantize},
     {"eval", "logits and hidden rows of given tokens", glint_cmd_eval},
     {"perplexity", "how well a model predicts a text", glint_cmd_perplexity},
     {"bench", "prefill and decode speed", glint_cmd_bench},
