@@ -96,8 +96,8 @@ static int parse(int argc, char **argv, struct glint_quantize *order, bool *quie
 
 static void print_summary(const struct glint_quantize *order,
                           const struct glint_quantize_report *report, double began_ms) {
-    fprintf(stderr, "%s: %.2f GB to %.2f GB in %.1f s; tensors:", order->output,
-            (double)report->bytes_in * 1e-9, (double)report->bytes_out * 1e-9,
+    fprintf(stderr, "%s: %.1f MB to %.1f MB in %.1f s; tensors:", order->output,
+            (double)report->bytes_in * 1e-6, (double)report->bytes_out * 1e-6,
             (glint_clock_ms() - began_ms) * 1e-3);
     for (uint32_t type = 0; type < sizeof report->n_of_type / sizeof report->n_of_type[0]; type++) {
         if (report->n_of_type[type] > 0)
