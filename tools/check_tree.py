@@ -57,9 +57,8 @@ PUBLIC_HEADER_USERS = ("base", "engine", "server")
 BACKEND_USERS = ("src/engine/backends.c",)
 # Commands that work on files rather than on an engine may look into those files.
 APPS_ALLOWED = [
-    (re.compile(r"apps/(cmd_convert|convert_\w+|cmd_quantize|quantize_\w+|cmd_inspect|inspect_\w+)"
-                r"\.[ch]$"), "base format quant"),
-    (re.compile(r"apps/(cmd_serve|serve_\w+)\.[ch]$"), "server"),
+    (re.compile(r"apps/(cmd_)?(convert|quantize|inspect)(_\w+)?\.[ch]$"), "base format quant"),
+    (re.compile(r"apps/(cmd_)?serve(_\w+)?\.[ch]$"), "server"),
 ]
 
 # Calls that library code does not make, and the one file that may.

@@ -56,6 +56,7 @@ class Checks(unittest.TestCase):
     def test_apps(self):
         check = check_tree.check_includes
         self.good(check, {"apps/cmd_convert.c": '#include "options.h"\n#include "format/gguf.h"\n',
+                          "apps/convert.c": '#include "base/alloc.h"\n',
                           "apps/convert_text.c": '#include "quant/dtype.h"\n',
                           "apps/cmd_run.c": "#include <glint/glint.h>\n"})
         self.bad(check, {"apps/cmd_run.c": '#include "format/gguf.h"\n'}, "apps may include")
