@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "token/token_table.h"
 
+#include <string.h>
+
 enum glint_status glint_pair_table_init(struct glint_pair_table *table, int64_t n_pairs,
                                         struct glint_error *err) {
     unsigned bits = 4;
@@ -18,6 +20,7 @@ enum glint_status glint_pair_table_init(struct glint_pair_table *table, int64_t 
     if (!table->slots || !table->bytes)
         return glint_fail(err, GLINT_E_NOMEM, "vocabulary: no memory for %lld merges",
                           (long long)n_pairs);
+    memset(table->bytes, 0xff, 256 * 256 * sizeof *table->bytes); // rank NONE, joined -1
     for (size_t i = 0; i < n_slots; i++)
         table->slots[i] = (struct glint_pair_slot){-1, -1, {GLINT_RANK_NONE, -1}};
     return GLINT_OK;
@@ -30,8 +33,10 @@ void glint_pair_table_fini(struct glint_pair_table *table) {
     table->bytes = NULL;
 }
 
-enum glint_status glint_pair_table_add(struct glint_pair_table *table,
-                                       struct glint_pair_slot entry) {
+enum glint_status glint_pair_table_add(struct glint_pair_table *table, struct glint_pair_slot entry,
+                                       int bytes) {
+    if (bytes >= 0 && entry.join.rank < table->bytes[bytes].rank)
+        table->bytes[bytes] = entry.join;
     size_t mask = ((size_t)1 << (64 - table->shift)) - 1;
     size_t at = glint_pair_home(table, entry.left, entry.right);
     for (int i_probe = 0; i_probe < GLINT_TABLE_MAX_PROBES; i_probe++, at = (at + 1) & mask) {
@@ -47,11 +52,4 @@ enum glint_status glint_pair_table_add(struct glint_pair_table *table,
         }
     }
     return GLINT_E_LIMIT;
-}
-
-void glint_pair_table_finish(struct glint_pair_table *table, const int32_t *byte_ids) {
-    for (int left = 0; left < 256; left++)
-        for (int right = 0; right < 256; right++)
-            table->bytes[left * 256 + right] =
-                glint_pair_table_find(table, byte_ids[left], byte_ids[right]);
 }

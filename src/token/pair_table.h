@@ -28,13 +28,10 @@ struct glint_pair_table {
 enum glint_status glint_pair_table_init(struct glint_pair_table *table, int64_t n_pairs,
                                         struct glint_error *err);
 void glint_pair_table_fini(struct glint_pair_table *table);
-// Adds a pair; one that is there already keeps its lower rank. GLINT_E_LIMIT when too many
-// pairs collide.
-enum glint_status glint_pair_table_add(struct glint_pair_table *table,
-                                       struct glint_pair_slot entry);
-// Fills the direct table from the other, once all pairs are in. byte_ids: [256].
-void glint_pair_table_finish(struct glint_pair_table *table, const int32_t *byte_ids);
-
+// Adds a pair; one that is there already keeps its lower rank. bytes: first * 256 + second when
+// both tokens are single bytes, else -1. GLINT_E_LIMIT when too many pairs collide.
+enum glint_status glint_pair_table_add(struct glint_pair_table *table, struct glint_pair_slot entry,
+                                       int bytes);
 static inline size_t glint_pair_home(const struct glint_pair_table *table, int32_t left,
                                      int32_t right) {
     uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;

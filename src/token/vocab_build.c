@@ -165,8 +165,12 @@ static enum glint_status read_tokens(struct build *build) {
 
 static enum glint_status add_pair(struct build *build, int64_t rank, int32_t left, int32_t right,
                                   int32_t joined) {
+    struct glint_vocab *vocab = build->vocab;
     struct glint_pair_slot entry = {left, right, {(uint32_t)rank, joined}};
-    if (glint_pair_table_add(&build->vocab->pairs, entry) == GLINT_OK)
+    const unsigned char *spelled = (const unsigned char *)glint_vocab_bytes(vocab, joined).data;
+    bool two = glint_vocab_bytes(vocab, joined).n == 2;
+    if (glint_pair_table_add(&vocab->pairs, entry, two ? spelled[0] * 256 + spelled[1] : -1) ==
+        GLINT_OK)
         return GLINT_OK;
     return glint_fail(build->err, GLINT_E_LIMIT,
                       "%s: tokenizer.ggml.merges: more than %d pairs share a table place",
@@ -290,6 +294,5 @@ enum glint_status glint_vocab_build(struct glint_vocab *vocab,
         GLINT_TRY(read_merges(&build));
     else
         GLINT_TRY(rank_by_tokens(&build));
-    glint_pair_table_finish(&vocab->pairs, vocab->byte_ids);
     return read_roles(&build);
 }
