@@ -55,7 +55,8 @@ function character() {
     if (random(30) === 0) {
         for (;;) { // anything
             const code = random(4) ? random(0x3000) : random(0x110000)
-            if (assigned[code] && (code < 0xd800 || code > 0xdfff)) return String.fromCodePoint(code)
+            const surrogate = code >= 0xd800 && code <= 0xdfff
+            if (assigned[code] && !surrogate) return String.fromCodePoint(code)
         }
     }
     const alphabet = alphabets[random(alphabets.length)]
@@ -66,11 +67,13 @@ for (let i = 0; i < Number(process.argv[2] ?? 1000); i++) {
     let text = ''
     const n = 1 + random(random(2) ? 8 : 40)
     const narrow = random(3) === 0 ? alphabets[random(alphabets.length)] : null
-    for (let j = 0; j < n; j++) text += narrow && random(4) ? narrow[random(narrow.length)] : character()
+    for (let j = 0; j < n; j++)
+        text += narrow && random(4) ? narrow[random(narrow.length)] : character()
     const ends = []
     let at = 0
     for (const match of text.matchAll(rule)) ends.push((at += Buffer.byteLength(match[0])))
     if (at !== Buffer.byteLength(text)) throw new Error(JSON.stringify(text))
     const line = JSON.stringify({ text, ends })
-    console.log(line.replace(/[\u0080-\uffff]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0')))
+    const escape = (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0')
+    console.log(line.replace(/[\u0080-\uffff]/g, escape))
 }
