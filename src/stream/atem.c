@@ -23,8 +23,9 @@ void glint_atem_fini(struct glint_atem *atem) {
     *atem = (struct glint_atem){.tools = atem->tools};
 }
 
-void glint_atem_clear(struct glint_atem *atem) {
-    struct glint_atem empty = {.tools = atem->tools,
+// Forgets what was parsed, not the text.
+static void restart(struct glint_atem *atem) {
+    struct glint_atem fresh = {.tools = atem->tools,
                                .text = atem->text,
                                .dropped = atem->dropped,
                                .params = atem->params,
@@ -32,10 +33,20 @@ void glint_atem_clear(struct glint_atem *atem) {
                                .calls = atem->calls,
                                .call_capacity = atem->call_capacity,
                                .first_closer = SIZE_MAX,
-                               .none_after = SIZE_MAX};
-    *atem = empty;
-    glint_buffer_clear(&atem->text);
+                               .none_after = SIZE_MAX,
+                               .failed = atem->failed};
+    *atem = fresh;
     glint_buffer_clear(&atem->dropped);
+}
+
+void glint_atem_clear(struct glint_atem *atem) {
+    restart(atem);
+    glint_buffer_clear(&atem->text);
+}
+
+void glint_atem_cut(struct glint_atem *atem, size_t n) {
+    restart(atem);
+    atem->text.n = n;
 }
 
 void glint_atem_append(struct glint_atem *atem, const char *data, size_t n) {

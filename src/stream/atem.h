@@ -63,6 +63,8 @@ enum glint_atem_end {
 void glint_atem_fini(struct glint_atem *atem);
 void glint_atem_clear(struct glint_atem *atem); // keeps the memory
 void glint_atem_append(struct glint_atem *atem, const char *data, size_t n);
+// Keeps the first n bytes of the text; parsing starts over.
+void glint_atem_cut(struct glint_atem *atem, size_t n);
 // Parses as far as can be decided. After an end other than MORE only the results may be read, and
 // dropped also has the text of an invoke that is not complete.
 void glint_atem_parse(struct glint_atem *atem, enum glint_atem_end end);

@@ -281,7 +281,10 @@ bool glint_body_take_tail(struct glint_stream *s, struct glint_view *recipient) 
     s->failed = s->failed || s->scratch2.failed;
     *recipient = view_of(&s->scratch2);
     s->count.framing += n;
-    text->n -= n;
+    if (collected)
+        glint_atem_cut(&s->atem, text->n - n);
+    else
+        text->n -= n;
     s->tail_state = TAIL_NONE;
     return true;
 }

@@ -174,6 +174,7 @@ static void mutate(struct stream_output *output, uint64_t *random) {
         case 1: // another marker
             piece->input =
                 (enum glint_stream_input)(1 + token_fixture_random(random, GLINT_INPUT_END));
+            piece->end = piece->begin;
             break;
         case 2: // a text ends early
             if (piece->end > piece->begin)
@@ -188,6 +189,16 @@ static void mutate(struct stream_output *output, uint64_t *random) {
             break;
         }
     }
+}
+
+static void fail_cut(const struct glint_json *c, int n, const struct glint_message *whole,
+                     const struct glint_message *bytes) {
+    struct glint_buffer a = {.data = NULL};
+    struct glint_buffer b = {.data = NULL};
+    glint_message_put_json(whole, &a);
+    glint_message_put_json(bytes, &b);
+    fail_msg("%s, mutation %d: whole %s, byte by byte %s", case_text(c, "id").data, n, a.data,
+             b.data);
 }
 
 static void mutated_outputs(void **state) {
@@ -211,7 +222,7 @@ static void mutated_outputs(void **state) {
             stream_output_run(&output, &options, limit, STREAM_CUT_WHOLE, &random, &whole);
             stream_output_run(&output, &options, limit, STREAM_CUT_BYTES, &random, &bytes);
             if (!stream_messages_equal(&whole, &bytes))
-                fail_msg("%s, mutation %d: differs when cut", case_text(c, "id").data, n);
+                fail_cut(c, n, &whole, &bytes);
             assert_true(literal || !has_marker(&whole.content));
             assert_true(literal || !has_marker(&whole.reasoning));
             glint_message_fini(&whole);
