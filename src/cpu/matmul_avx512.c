@@ -18,32 +18,41 @@
 #include "cpu/unpack_tmpl.h"
 
 // Magnitudes compare as their bits; NaN and infinity lie above all numbers.
-static inline uint32_t largest_magnitude(__m512 a, __m512 b) {
+static inline uint32_t largest_magnitude(const float *x) {
+    __m512 a = _mm512_loadu_ps(x), b = _mm512_loadu_ps(x + 16);
     __m512i mask = _mm512_set1_epi32(0x7fffffff);
     __m512i bits = _mm512_max_epu32(_mm512_and_si512(_mm512_castps_si512(a), mask),
                                     _mm512_and_si512(_mm512_castps_si512(b), mask));
     return _mm512_reduce_max_epu32(bits);
 }
 
-static void quantize(int8_t *q, float *scale, int32_t *sum, const float *x, int n) {
-    for (int b = 0; b < n / 32; b++, q += 32, sum += 2, x += 32) {
-        __m512 low = _mm512_loadu_ps(x), high = _mm512_loadu_ps(x + 16);
-        uint32_t bits = largest_magnitude(low, high);
-        float max;
-        memcpy(&max, &bits, sizeof max);
-        bool finite = bits < 0x7f800000u, zero = !(max >= 0x1p-100f);
-        scale[b] = !finite ? NAN : zero ? 0 : max / 127.0f;
-        __m512 inverse = _mm512_set1_ps(!finite || zero ? 0 : 127.0f / max);
-        if (!finite)
-            low = high = _mm512_setzero_ps();
-        __m512i low_q = _mm512_cvtps_epi32(_mm512_mul_ps(low, inverse));
-        __m512i high_q = _mm512_cvtps_epi32(_mm512_mul_ps(high, inverse));
-        _mm_storeu_si128((__m128i *)(void *)q, _mm512_cvtepi32_epi8(low_q));
-        _mm_storeu_si128((__m128i *)(void *)(q + 16), _mm512_cvtepi32_epi8(high_q));
-        sum[0] = _mm512_reduce_add_epi32(low_q);
-        sum[1] = _mm512_reduce_add_epi32(high_q);
-    }
+// Lanes 8, 4, 2, 1 apart, in this order.
+static inline float add_lanes(__m512 x) {
+    __m256 a = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+    __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
+    b = _mm_add_ss(b, _mm_movehdup_ps(b));
+    return _mm_cvtss_f32(b);
 }
+
+static inline struct glint_rounding round_block(int8_t *q, int32_t *sum, const float *x,
+                                                float factor) {
+    __m512 inverse = _mm512_set1_ps(factor);
+    __m512 low = _mm512_mul_ps(_mm512_loadu_ps(x), inverse);
+    __m512 high = _mm512_mul_ps(_mm512_loadu_ps(x + 16), inverse);
+    __m512i low_q = _mm512_cvtps_epi32(low), high_q = _mm512_cvtps_epi32(high);
+    _mm_storeu_si128((__m128i *)(void *)q, _mm512_cvtepi32_epi8(low_q));
+    _mm_storeu_si128((__m128i *)(void *)(q + 16), _mm512_cvtepi32_epi8(high_q));
+    sum[0] = _mm512_reduce_add_epi32(low_q);
+    sum[1] = _mm512_reduce_add_epi32(high_q);
+    __m512i square =
+        _mm512_add_epi32(_mm512_mullo_epi32(low_q, low_q), _mm512_mullo_epi32(high_q, high_q));
+    __m512 product = _mm512_fmadd_ps(high, _mm512_cvtepi32_ps(high_q),
+                                     _mm512_mul_ps(low, _mm512_cvtepi32_ps(low_q)));
+    return glint_rounding_of(add_lanes(product), _mm512_reduce_add_epi32(square), factor);
+}
+
+#include "cpu/quantize_tmpl.h"
 
 void glint_matmul_init_avx512(struct glint_matmul_kernels *kernels) {
     kernels->quantize = quantize;

@@ -7,32 +7,36 @@
 #include <math.h>
 #include <string.h>
 
-static void quantize_block(int8_t *q, float *scale, int32_t *sum, const float *x) {
-    uint32_t largest = 0; // magnitudes of floats are ordered as their bits; NaN is above all
+// Rounds r = x * inverse and scores the result; the score is the larger the smaller the squared
+// error of the best scale for these q.
+static struct glint_rounding round_block(int8_t *q, int32_t *sum, const float *x, float inverse) {
+    float lane[16];
+    int32_t square = 0;
+    sum[0] = sum[1] = 0;
+    for (int i = 0; i < 32; i++) {
+        float r = x[i] * inverse;
+        q[i] = (int8_t)lrintf(r);
+        sum[i / 16] += q[i];
+        square += q[i] * q[i];
+        lane[i % 16] = i < 16 ? r * (float)q[i] : fmaf(r, (float)q[i], lane[i % 16]);
+    }
+    for (int half = 8; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            lane[i] += lane[i + half];
+    return glint_rounding_of(lane[0], square, inverse);
+}
+
+// Magnitudes of floats are ordered as their bits; NaN is above all.
+static inline uint32_t largest_magnitude(const float *x) {
+    uint32_t largest = 0;
     for (int i = 0; i < 32; i++) {
         uint32_t bits = glint_float_bits(x[i]) & 0x7fffffffu;
         largest = bits > largest ? bits : largest;
     }
-    float max = glint_float_from_bits(largest);
-    memset(q, 0, 32);
-    sum[0] = sum[1] = 0;
-    *scale = 0;
-    if (largest >= 0x7f800000u)
-        *scale = NAN;
-    else if (max >= 0x1p-100f) {
-        float inverse = 127.0f / max;
-        *scale = max / 127.0f;
-        for (int i = 0; i < 32; i++) {
-            q[i] = (int8_t)lrintf(x[i] * inverse);
-            sum[i / 16] += q[i];
-        }
-    }
+    return largest;
 }
 
-static void quantize(int8_t *q, float *scale, int32_t *sum, const float *x, int n) {
-    for (int b = 0; b < n / 32; b++)
-        quantize_block(q + b * 32, scale + b, sum + b * 2, x + b * 32);
-}
+#include "cpu/quantize_tmpl.h"
 
 // Sum of code * q over `sub` columns from column `col`.
 static int32_t dot_codes(const struct glint_tile *tile, int row, const int8_t *q, int col,
