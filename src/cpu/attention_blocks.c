@@ -73,7 +73,6 @@ static void carve_worker(struct worker *worker, float **memory, size_t d) {
     const size_t n = GLINT_ATTENTION_VECTORS, tile = GLINT_KV_TILE;
     worker->scratch.tile = cut(memory, d * tile);
     worker->scratch.score = cut(memory, n * tile);
-    worker->scratch.row = cut(memory, d);
     worker->q = cut(memory, n * d);
     worker->sum = cut(memory, n * d);
     worker->run = cut(memory, n * d);
@@ -97,7 +96,7 @@ enum glint_status glint_cpu_attention_open(struct glint_cpu *cpu, struct glint_e
     attention->worker = glint_alloc(n_workers, sizeof *attention->worker);
     attention->rows = glint_alloc((size_t)limits->max_rows, sizeof *attention->rows);
     attention->part = glint_alloc((size_t)attention->n_part, (d + 2) * sizeof(float));
-    size_t worker_floats = d * tile + n * tile + d + 3 * n * d + 4 * n;
+    size_t worker_floats = d * tile + n * tile + 3 * n * d + 4 * n;
     attention->memory = glint_alloc(n_workers, worker_floats * sizeof(float));
     if (attention->worker == NULL || attention->rows == NULL || attention->part == NULL ||
         attention->memory == NULL)

@@ -22,9 +22,8 @@ struct glint_attention_range {
 
 // Scratch of one worker. D is head_dim rounded up to GLINT_ATTENTION_PAD.
 struct glint_attention_scratch {
-    float *tile;  // [D][GLINT_KV_TILE] keys, transposed; then [GLINT_KV_TILE][D] values
+    float *tile;  // [GLINT_KV_TILE][D]: keys (vector tiers: transposed), then values
     float *score; // [GLINT_ATTENTION_VECTORS][GLINT_KV_TILE]
-    float *row;   // [D]
 };
 
 struct glint_attention_block {
@@ -58,6 +57,14 @@ static inline struct glint_attention_range glint_attention_cut(struct glint_atte
     if (cut.end < cut.begin)
         cut.end = cut.begin;
     return cut;
+}
+
+// What any row of the block sees of its split. Rows stand in ascending position: the first sees
+// farthest back, the last farthest ahead.
+static inline struct glint_attention_range
+glint_attention_seen(const struct glint_attention_block *block) {
+    struct glint_attention_range seen = {block->see[0].begin, block->see[block->n_row - 1].end};
+    return glint_attention_cut(seen, block->split.begin, block->split.end);
 }
 
 #endif

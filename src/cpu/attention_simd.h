@@ -364,9 +364,7 @@ static void add_tile(const struct glint_attention_block *block, int32_t first,
 
 static void attention_split(const struct glint_attention_block *block) {
     start_block(block);
-    // Rows stand in ascending position: the first sees farthest back, the last farthest ahead.
-    struct glint_attention_range seen = {block->see[0].begin, block->see[block->n_row - 1].end};
-    seen = glint_attention_cut(seen, block->split.begin, block->split.end);
+    struct glint_attention_range seen = glint_attention_seen(block);
     int32_t begin = seen.begin;
     while (begin < seen.end) {
         int32_t first = begin / TILE * TILE, end = first + TILE;

@@ -20,6 +20,26 @@ struct scene {
     int n_table;   // pages; fewer than the positions need: a ring
 };
 
+// Opened once: [tier][threads - 1].
+static struct glint_backend *backends[8][3];
+
+static int open_all(void **state) {
+    (void)state;
+    const char *tier;
+    for (size_t t = 0; (tier = glint_cpu_tier_at(t)) != NULL; t++)
+        for (int i = 0; i < 3; i++)
+            backends[t][i] = op_open(tier, i + 1);
+    return 0;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    for (size_t t = 0; glint_cpu_tier_at(t) != NULL; t++)
+        for (int i = 0; i < 3; i++)
+            backends[t][i]->close(backends[t][i]);
+    return 0;
+}
+
 static const struct scene scenes[] = {
     // One row, no past; odd head widths; groups of one, three, sixteen.
     {1, 1, 2, GLINT_DTYPE_F32, 0, 1, 1, 1},
@@ -91,10 +111,9 @@ static void stage_open(struct stage *stage, const struct scene *scene, uint64_t 
     op_random_fill(&random, stage->q, scene->n * q_width(scene), 4, false);
     for (int i = 0; i < scene->n_past; i++)
         stage->ref[i] = (struct glint_kv_ref){stage->plane.table, i};
-    struct glint_backend *backend = op_open(NULL, 1);
     for (int i = 0; i < scene->n_past; i += OP_MAX_ROWS)
-        store(backend, stage, i, scene->n_past - i < OP_MAX_ROWS ? scene->n_past - i : OP_MAX_ROWS);
-    backend->close(backend);
+        store(backends[0][0], stage, i,
+              scene->n_past - i < OP_MAX_ROWS ? scene->n_past - i : OP_MAX_ROWS);
 }
 
 static void stage_close(struct stage *stage) {
@@ -127,12 +146,10 @@ static void attend(struct glint_backend *backend, const struct stage *stage, int
     backend->ops.attention(backend, &op);
 }
 
-static float *attend_all(const struct stage *stage, const char *tier, int n_threads) {
+static float *attend_all(const struct stage *stage, size_t i_tier, int n_threads) {
     const struct scene *scene = &stage->scene;
     float *out = op_alloc((size_t)scene->n, (size_t)q_width(scene) * sizeof(float));
-    struct glint_backend *backend = op_open(tier, n_threads);
-    attend(backend, stage, 0, scene->n, out);
-    backend->close(backend);
+    attend(backends[i_tier][n_threads - 1], stage, 0, scene->n, out);
     return out;
 }
 
@@ -179,7 +196,7 @@ static void test_scalar_is_the_formula(void **state) {
     for (int s = 0; s < N_SCENE; s++) {
         struct stage stage;
         stage_open(&stage, &scenes[s], 5);
-        float *got = attend_all(&stage, "scalar", 1);
+        float *got = attend_all(&stage, 0, 1);
         float want[OP_MAX_DIM];
         for (int i = 0; i < scenes[s].n; i += 3) {
             int h = (i * 5 + 1) % scenes[s].n_head;
@@ -195,16 +212,16 @@ static void test_scalar_is_the_formula(void **state) {
 // ---- tiers and the contract -----------------------------------------------------------------
 
 // Checks one tier and returns its result, which the caller frees.
-static float *check_tier(const struct stage *stage, const char *tier, const float *scalar) {
+static float *check_tier(const struct stage *stage, size_t i_tier, const float *scalar) {
     const struct scene *scene = &stage->scene;
     int64_t width = q_width(scene);
     float *alone = op_alloc(1, (size_t)width * sizeof(float));
-    float *one = attend_all(stage, tier, 1);
+    float *one = attend_all(stage, i_tier, 1);
     for (int64_t i = 0; i < (int64_t)scene->n * scene->n_head; i++)
         op_assert_close(one + i * scene->head_dim, scalar + i * scene->head_dim, scene->head_dim,
                         GLINT_TOLERANCE_ATTENTION);
     for (int n_threads = 2; n_threads <= 3; n_threads++) {
-        struct glint_backend *backend = op_open(tier, n_threads);
+        struct glint_backend *backend = backends[i_tier][n_threads - 1];
         float *many = op_alloc((size_t)scene->n, (size_t)width * sizeof(float));
         attend(backend, stage, 0, scene->n, many);
         op_assert_same_bits(many, one, scene->n * width);
@@ -217,7 +234,6 @@ static float *check_tier(const struct stage *stage, const char *tier, const floa
         attend(backend, stage, from, scene->n - from, many);
         op_assert_same_bits(many, one + from * width, (scene->n - from) * width);
         glint_free(many);
-        backend->close(backend);
     }
     glint_free(alone);
     return one;
@@ -228,10 +244,9 @@ static void test_tiers(void **state) {
     for (int s = 0; s < N_SCENE; s++) {
         struct stage stage;
         stage_open(&stage, &scenes[s], 5);
-        float *scalar = attend_all(&stage, "scalar", 1), *vector = NULL;
-        const char *tier;
-        for (size_t i = 0; (tier = glint_cpu_tier_at(i)) != NULL; i++) {
-            float *got = check_tier(&stage, tier, scalar);
+        float *scalar = attend_all(&stage, 0, 1), *vector = NULL;
+        for (size_t i = 0; glint_cpu_tier_at(i) != NULL; i++) {
+            float *got = check_tier(&stage, i, scalar);
             // All tiers but scalar do the same operations in the same order.
             if (vector != NULL)
                 op_assert_same_bits(got, vector, scenes[s].n * q_width(&scenes[s]));
@@ -256,9 +271,8 @@ static void test_place_does_not_matter(void **state) {
         struct stage there, here;
         stage_open(&there, &scenes[s], 11);
         stage_open(&here, &roomy, 0);
-        const char *tier;
-        for (size_t i = 0; (tier = glint_cpu_tier_at(i)) != NULL; i++) {
-            float *a = attend_all(&there, tier, 2), *b = attend_all(&here, tier, 1);
+        for (size_t i = 0; glint_cpu_tier_at(i) != NULL; i++) {
+            float *a = attend_all(&there, i, 2), *b = attend_all(&here, i, 1);
             op_assert_same_bits(a, b, scenes[s].n * q_width(&scenes[s]));
             glint_free(a);
             glint_free(b);
@@ -277,11 +291,10 @@ static void test_unseen_keys_are_absent(void **state) {
         stage_open(&stage, scene, 3);
         int64_t width = q_width(scene);
         int keep = scene->n / 2;
-        const char *tier;
-        for (size_t i = 0; (tier = glint_cpu_tier_at(i)) != NULL; i++) {
+        for (size_t i = 0; glint_cpu_tier_at(i) != NULL; i++) {
             stage_close(&stage);
             stage_open(&stage, scene, 3);
-            float *want = attend_all(&stage, tier, 1);
+            float *want = attend_all(&stage, i, 1);
             const struct glint_kv_plane *plane = &stage.plane.plane;
             int32_t p = scene->n_past - scene->n + keep;
             int32_t first = scene->window > 0 && p >= scene->window ? p - scene->window + 1 : 0;
@@ -291,7 +304,7 @@ static void test_unseen_keys_are_absent(void **state) {
                 for (int e = 0; (t < first || t > p) && e < 2 * scene->n_head_kv; e++)
                     memset(glint_kv_row(plane, stage.plane.table, I_LAYER, e % 2, e / 2, t), 0xff,
                            glint_kv_row_bytes(plane, e % 2));
-            float *got = attend_all(&stage, tier, 1);
+            float *got = attend_all(&stage, i, 1);
             op_assert_same_bits(got + keep * width, want + keep * width, width);
             glint_free(got);
             glint_free(want);
@@ -330,13 +343,12 @@ static void test_company(void **state) {
         for (int i = 0; i < 3; i++)
             ref[s * 3 + i] = (struct glint_kv_ref){{page[s], 8}, stages[s].scene.n_past - 3 + i};
     }
-    const char *tier;
-    for (size_t t = 0; (tier = glint_cpu_tier_at(t)) != NULL; t++) {
+    for (size_t t = 0; glint_cpu_tier_at(t) != NULL; t++) {
         float *alone[N_SEQUENCE];
         for (int s = 0; s < N_SEQUENCE; s++)
-            alone[s] = attend_all(&stages[s], tier, 1);
+            alone[s] = attend_all(&stages[s], t, 1);
         for (int n_threads = 1; n_threads <= 3; n_threads++) {
-            struct glint_backend *backend = op_open(tier, n_threads);
+            struct glint_backend *backend = backends[t][n_threads - 1];
             struct glint_op_attention op = {.out = got,
                                             .q = q,
                                             .plane = &all,
@@ -346,7 +358,6 @@ static void test_company(void **state) {
                                             .n_head = scene.n_head,
                                             .scale = scale_of(&scene)};
             backend->ops.attention(backend, &op);
-            backend->close(backend);
             for (int s = 0; s < N_SEQUENCE; s++)
                 op_assert_same_bits(got + s * 3 * width, alone[s], 3 * width);
         }
@@ -368,5 +379,5 @@ int main(void) {
         cmocka_unit_test(test_unseen_keys_are_absent),
         cmocka_unit_test(test_company),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_all, close_all);
 }
