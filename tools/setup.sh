@@ -97,7 +97,10 @@ for name in "${debian[@]}"; do
     real=$(debian_name "$name")
     [ -n "$real" ] && packages+=("$real")
 done
-[ ${#packages[@]} -eq 0 ] && exit 0
+if [ ${#packages[@]} -eq 0 ]; then
+    echo "setup: not packaged here: ${missing[*]}; going on without"
+    exit 0
+fi
 echo "setup: installing with apt: ${packages[*]}"
 if ! apt install -q -y --no-install-recommends "${packages[@]}" >$log 2>&1; then
     cat $log
