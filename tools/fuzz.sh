@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.." || exit 1
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
 mkdir -p build
-if ! { cmake --preset fuzz && cmake --build --preset fuzz --target fuzzers; } \
-    >build/fuzz.build.log 2>&1 </dev/null; then
+if ! { cmake --preset fuzz -DGLINT_WERROR="${WERROR:-OFF}" &&
+    cmake --build --preset fuzz --target fuzzers; } >build/fuzz.build.log 2>&1 </dev/null; then
     tail -40 build/fuzz.build.log
     echo "0 passed, 1 failed"
     exit 1
