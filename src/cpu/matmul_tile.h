@@ -20,6 +20,7 @@ enum {
     GLINT_TILE_COLS = 256,
     GLINT_TILE_BLOCKS = 8,     // x blocks of 32 columns in a tile
     GLINT_TILE_SUBS = 16,      // sub-blocks of 16 columns in a tile
+    GLINT_TILE_STAGE = 288,    // bytes of a staged row: the longest, 8 * 34, in whole lines
     GLINT_PANEL_TILES = 2,     // tiles a kernel multiplies at once
     GLINT_PANEL_ROWS = 32,     // their rows
     GLINT_MATMUL_N_DTYPE = 31, // weight types are enum values below this
@@ -49,6 +50,17 @@ struct glint_tile {
     uint8_t code[GLINT_TILE_COLS / 4][GLINT_TILE_ROWS][4]; // [column / 4][row][column % 4]
     float scale[GLINT_TILE_SUBS][GLINT_TILE_ROWS];         // [column / sub][row]
     float add[GLINT_TILE_SUBS][GLINT_TILE_ROWS];           // ADD classes only
+};
+
+// 16 rows of weights, n_block * 32 columns of each.
+struct glint_tile_source {
+    const uint8_t *rows;
+    size_t stride;        // bytes from one row to the next
+    const uint8_t *ahead; // rows of a later tile, as far apart; only prefetched from
+    // Rows a multiple of 4,096 bytes apart all fall on one set of the L1 cache and evict one
+    // another between two reads of a line. Then: where to copy them, a line at a time; else NULL.
+    // With a stage, 64 bytes past the blocks of each row may be read.
+    uint8_t *stage; // [GLINT_TILE_ROWS][GLINT_TILE_STAGE]
 };
 
 // One tile-wide stretch of x, rounded: columns of n_token rows. Bias belongs to a weight kind: of
@@ -101,9 +113,9 @@ struct glint_matmul_kernels {
     // sum r q is added in 16 lanes, then lanes 8, 4, 2, 1 apart. A block with a value that is not
     // finite gets scale NaN, q 0; one whose largest magnitude is below 2^-100 counts as zero.
     void (*quantize)(int8_t *q, float *scale, int32_t *sum, const float *x, int n);
-    // 16 rows at `rows`, `stride` bytes apart, n_block * 32 columns. Reads no byte outside them.
-    void (*unpack[GLINT_MATMUL_N_DTYPE])(struct glint_tile *tile, const uint8_t *rows,
-                                         size_t stride, int n_block);
+    // Without a stage reads no byte outside the source's blocks.
+    void (*unpack[GLINT_MATMUL_N_DTYPE])(struct glint_tile *tile,
+                                         const struct glint_tile_source *source, int n_block);
     // For each token t and row r, block b = 0, 1, ... in order (float32, one rounding each):
     //   SUB32: p = (float)(sum of code * q + bias[b]) * scale_w[b]
     //   SUB16: p = fma((float)(sum + bias[2b + 1]), scale_w[2b + 1],

@@ -135,11 +135,11 @@ static void row_q6_k(struct row *row, const void *blocks, int n_block) {
 
 typedef void (*row_fn)(struct row *row, const void *blocks, int n_block);
 
-static void unpack(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block,
+static void unpack(struct glint_tile *tile, const struct glint_tile_source *source, int n_block,
                    row_fn fn) {
     struct row row = {.code = {0}};
     for (int r = 0; r < GLINT_TILE_ROWS; r++) {
-        fn(&row, rows + (size_t)r * stride, n_block);
+        fn(&row, source->rows + (size_t)r * source->stride, n_block);
         for (int c = 0; c < n_block * 32; c++)
             tile->code[c / 4][r][c % 4] = row.code[c];
         for (int s = 0; s < GLINT_TILE_SUBS; s++) {
@@ -163,9 +163,9 @@ static void unpack(struct glint_tile *tile, const uint8_t *rows, size_t stride, 
     ROW(Q6_K, q6_k, 16, GLINT_TILE_SUB16_OFFSET, 32)
 
 #define UNPACK(upper, lower, sub, class, offset)                                                   \
-    static void unpack_##lower(struct glint_tile *tile, const uint8_t *rows, size_t stride,        \
+    static void unpack_##lower(struct glint_tile *tile, const struct glint_tile_source *source,    \
                                int n_block) {                                                      \
-        unpack(tile, rows, stride, n_block, row_##lower);                                          \
+        unpack(tile, source, n_block, row_##lower);                                                \
     }
 TYPES(UNPACK)
 

@@ -12,6 +12,34 @@
 
 #ifdef GLINT_LANES
 
+// Brings `bytes` at the ahead place of LANES / n_part rows to the L2 cache: part i of n_part of
+// the rows from `row` on. Unpack functions do this between their loads: spread like that it
+// hides behind the unpacking, in one burst it would gain nothing.
+static inline void look_ahead(const struct glint_tile_source *source, int row, int i, int n_part,
+                              int bytes) {
+    int n_row = LANES / n_part;
+    const uint8_t *at = source->ahead + (size_t)(row + i * n_row) * source->stride;
+#pragma GCC unroll 4
+    for (int r = 0; r < n_row; r++)
+#pragma GCC unroll 8
+        for (int line = 0; line < (bytes + 63) / 64; line++)
+            _mm_prefetch((const char *)at + (size_t)r * source->stride + 64 * line, _MM_HINT_T1);
+}
+
+// Reads each line of the rows once: `bytes` of each to the stage, if there is one.
+static struct glint_tile_source staged(const struct glint_tile_source *source, int bytes) {
+    struct glint_tile_source copy = *source;
+    if (source->stage == NULL)
+        return copy;
+    for (int r = 0; r < GLINT_TILE_ROWS; r++)
+        for (int i = 0; i < bytes; i += (int)sizeof(lanes_int))
+            int_store(source->stage + r * GLINT_TILE_STAGE + i,
+                      int_load(source->rows + (size_t)r * source->stride + i));
+    copy.rows = source->stage;
+    copy.stride = GLINT_TILE_STAGE;
+    return copy;
+}
+
 // Where the lanes of rows [row, row + LANES) go.
 static inline void put_code(struct glint_tile *tile, int row, int column, lanes_int code) {
     int_store(tile->code[column / 4][row], code);
@@ -77,10 +105,14 @@ static inline void put_five_bits(struct glint_tile *tile, int row, int column, c
     }
 }
 
-static void unpack_q8_0(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q8_0(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 34 * n_block);
+    size_t stride = from.stride;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES)
         for (int b = 0; b < n_block; b++) {
-            const uint8_t *block = rows + (size_t)row * stride + (size_t)b * 34;
+            const uint8_t *block = from.rows + (size_t)row * stride + (size_t)b * 34;
+            look_ahead(source, row, b, 8, 8 * 34);
             float_store(&tile->scale[b][row], float_from_low_half(load_rows_4(block, stride)));
 #pragma GCC unroll 16
             for (int i = 0; i < 2; i++) {
@@ -93,10 +125,14 @@ static void unpack_q8_0(struct glint_tile *tile, const uint8_t *rows, size_t str
         }
 }
 
-static void unpack_q4_0(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q4_0(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 18 * n_block);
+    size_t stride = from.stride;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES)
         for (int b = 0; b < n_block; b++) {
-            const uint8_t *block = rows + (size_t)row * stride + (size_t)b * 18;
+            const uint8_t *block = from.rows + (size_t)row * stride + (size_t)b * 18;
+            look_ahead(source, row, b, 8, 8 * 18);
             lanes_int q[4];
             float_store(&tile->scale[b][row], float_from_low_half(load_rows_4(block, stride)));
             load_rows_16(q, block + 2, stride);
@@ -104,10 +140,14 @@ static void unpack_q4_0(struct glint_tile *tile, const uint8_t *rows, size_t str
         }
 }
 
-static void unpack_q4_1(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q4_1(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 20 * n_block);
+    size_t stride = from.stride;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES)
         for (int b = 0; b < n_block; b++) {
-            const uint8_t *block = rows + (size_t)row * stride + (size_t)b * 20;
+            const uint8_t *block = from.rows + (size_t)row * stride + (size_t)b * 20;
+            look_ahead(source, row, b, 8, 8 * 20);
             lanes_int q[4], factors = load_rows_4(block, stride);
             float_store(&tile->scale[b][row], float_from_low_half(factors));
             float_store(&tile->add[b][row], float_from_high_half(factors));
@@ -116,10 +156,14 @@ static void unpack_q4_1(struct glint_tile *tile, const uint8_t *rows, size_t str
         }
 }
 
-static void unpack_q5_0(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q5_0(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 22 * n_block);
+    size_t stride = from.stride;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES)
         for (int b = 0; b < n_block; b++) {
-            const uint8_t *block = rows + (size_t)row * stride + (size_t)b * 22;
+            const uint8_t *block = from.rows + (size_t)row * stride + (size_t)b * 22;
+            look_ahead(source, row, b, 8, 8 * 22);
             lanes_int q[4];
             float_store(&tile->scale[b][row], float_from_low_half(load_rows_4(block, stride)));
             load_rows_16(q, block + 6, stride);
@@ -127,10 +171,14 @@ static void unpack_q5_0(struct glint_tile *tile, const uint8_t *rows, size_t str
         }
 }
 
-static void unpack_q5_1(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q5_1(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 24 * n_block);
+    size_t stride = from.stride;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES)
         for (int b = 0; b < n_block; b++) {
-            const uint8_t *block = rows + (size_t)row * stride + (size_t)b * 24;
+            const uint8_t *block = from.rows + (size_t)row * stride + (size_t)b * 24;
+            look_ahead(source, row, b, 8, 8 * 24);
             lanes_int q[4], factors = load_rows_4(block, stride);
             float_store(&tile->scale[b][row], float_from_low_half(factors));
             float_store(&tile->add[b][row], float_from_high_half(factors));
@@ -165,14 +213,18 @@ static inline void put_scales_k(struct glint_tile *tile, int row, const uint8_t 
     put_four(tile->add, 4, row, negative_dmin, high_min);
 }
 
-static void unpack_q4_k(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q4_k(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 144);
+    size_t stride = from.stride;
     (void)n_block;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = rows + (size_t)row * stride;
+        const uint8_t *block = from.rows + (size_t)row * stride;
         put_scales_k(tile, row, block, stride);
         for (int i = 0; i < 8; i++) { // 16 bytes: columns of an even block, then of the odd one
             lanes_int q[4];
             int column = i / 2 * 64 + i % 2 * 16;
+            look_ahead(source, row, i, 8, 144);
             load_rows_16(q, block + 16 + 16 * i, stride);
 #pragma GCC unroll 16
             for (int j = 0; j < 4; j++) {
@@ -183,10 +235,13 @@ static void unpack_q4_k(struct glint_tile *tile, const uint8_t *rows, size_t str
     }
 }
 
-static void unpack_q5_k(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q5_k(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 176);
+    size_t stride = from.stride;
     (void)n_block;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = rows + (size_t)row * stride;
+        const uint8_t *block = from.rows + (size_t)row * stride;
         put_scales_k(tile, row, block, stride);
 #pragma GCC unroll 16
         for (int half = 0; half < 2; half++) { // columns 0..15 or 16..31 of every block
@@ -194,6 +249,7 @@ static void unpack_q5_k(struct glint_tile *tile, const uint8_t *rows, size_t str
             load_rows_16(high, block + 16 + 16 * half, stride);
 #pragma GCC unroll 16
             for (int pair = 0; pair < 4; pair++) {
+                look_ahead(source, row, half * 4 + pair, 8, 176);
                 lanes_int q[4];
                 int column = pair * 64 + half * 16;
                 load_rows_16(q, block + 48 + 32 * pair + 16 * half, stride);
@@ -211,10 +267,13 @@ static void unpack_q5_k(struct glint_tile *tile, const uint8_t *rows, size_t str
     }
 }
 
-static void unpack_q6_k(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q6_k(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 210);
+    size_t stride = from.stride;
     (void)n_block;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = rows + (size_t)row * stride;
+        const uint8_t *block = from.rows + (size_t)row * stride;
         lanes_int scales[4];
         load_rows_16(scales, block + 192, stride);
         lanes_float d = float_from_high_half(load_rows_4(block + 206, stride));
@@ -222,6 +281,7 @@ static void unpack_q6_k(struct glint_tile *tile, const uint8_t *rows, size_t str
         for (int i = 0; i < 4; i++)
             put_four_signed(tile->scale, 4 * i, row, d, scales[i]);
         for (int part = 0; part < 4; part++) { // half of the block, half of its 32 columns
+            look_ahead(source, row, part, 4, 210);
             lanes_int low[4], low32[4], high[4];
             int column = part / 2 * 128 + part % 2 * 16;
             load_rows_16(low, block + part / 2 * 64 + part % 2 * 16, stride);
@@ -244,10 +304,13 @@ static void unpack_q6_k(struct glint_tile *tile, const uint8_t *rows, size_t str
     }
 }
 
-static void unpack_q2_k(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q2_k(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 84);
+    size_t stride = from.stride;
     (void)n_block;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = rows + (size_t)row * stride;
+        const uint8_t *block = from.rows + (size_t)row * stride;
         lanes_int scales[4], factors = load_rows_4(block + 80, stride);
         load_rows_16(scales, block, stride);
         lanes_float d = float_from_low_half(factors);
@@ -259,6 +322,7 @@ static void unpack_q2_k(struct glint_tile *tile, const uint8_t *rows, size_t str
                      int_and(int_right(scales[i], 4), byte_all(15)));
         }
         for (int part = 0; part < 4; part++) {
+            look_ahead(source, row, part, 4, 84);
             lanes_int q[4];
             int column = part / 2 * 128 + part % 2 * 16;
             load_rows_16(q, block + 16 + 16 * part, stride);
@@ -296,13 +360,17 @@ static inline void put_scales_q3_k(struct glint_tile *tile, int row, const uint8
     }
 }
 
-static void unpack_q3_k(struct glint_tile *tile, const uint8_t *rows, size_t stride, int n_block) {
+static void unpack_q3_k(struct glint_tile *tile, const struct glint_tile_source *source,
+                        int n_block) {
+    struct glint_tile_source from = staged(source, 110);
+    size_t stride = from.stride;
     (void)n_block;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = rows + (size_t)row * stride;
+        const uint8_t *block = from.rows + (size_t)row * stride;
         put_scales_q3_k(tile, row, block, stride);
 #pragma GCC unroll 16
         for (int part = 0; part < 4; part++) {
+            look_ahead(source, row, part, 4, 110);
             lanes_int q[4], high[4];
             int column = part / 2 * 128 + part % 2 * 16;
             load_rows_16(q, block + 32 + 16 * part, stride);
