@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cmd_convert.c — `glint convert`: an official Hugging Face folder to GGUF.
 #include "cmd.h"
-#include "convert.h"
+#include "convert_folder.h"
 #include "format/output_file.h"
 #include "interrupt.h"
 #include "options.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // convert_drafter.c — the DFlash drafter: keys and tensors of model.md B.4. Nothing is reordered
 // and no gain is changed; target layers are counted by their input, one up from the source.
-#include "convert.h"
+#include "convert_folder.h"
 
 #include "base/alloc.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // convert_text.c — the text model: keys of model.md B.1, tensors of B.2.
-#include "convert.h"
+#include "convert_folder.h"
 
 #include "base/alloc.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // convert_vision.c — the vision tower and projector: keys and tensors of model.md B.3.
-#include "convert.h"
+#include "convert_folder.h"
 
 #include "base/alloc.h"
 

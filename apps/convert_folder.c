@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// convert.c — what all kinds of output share: the open folder, general.*, unknown tensors.
-#include "convert.h"
+// convert_folder.c — what all kinds of output share: the open folder, general.*, unknown tensors.
+#include "convert_folder.h"
 
 #include "base/alloc.h"
 

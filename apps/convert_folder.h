@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// convert.h — the parts of `glint convert`: one source folder, and one function for each kind of
-// GGUF file made from it (model.md B tells keys, names and changes).
-#ifndef GLINT_APPS_CONVERT_H
-#define GLINT_APPS_CONVERT_H
+// convert_folder.h — the parts of `glint convert`: one source folder, and one function for each
+// kind of GGUF file made from it (model.md B tells keys, names and changes).
+#ifndef GLINT_APPS_CONVERT_FOLDER_H
+#define GLINT_APPS_CONVERT_FOLDER_H
 
 #include "convert_config.h"
 #include "convert_plan.h"
