@@ -129,9 +129,11 @@ static enum glint_status put_vocab_of_folder(const char *folder, int64_t mask,
     struct glint_convert_ids ids;
     struct glint_convert_vocab *vocab = NULL;
     target.config_path = glint_convert_path(folder, "config.json");
-    enum glint_status status = GLINT_E_NOMEM;
+    enum glint_status status;
     if (target.config_path)
         status = glint_json_load(&target.config, target.config_path, 16 << 20, err);
+    else
+        status = glint_fail(err, GLINT_E_NOMEM, "%s: out of memory", folder);
     if (status == GLINT_OK) {
         target.top =
             (struct glint_convert_scope){target.config_path, "", glint_json_root(target.config)};

@@ -3,6 +3,7 @@
 #include "convert_folder.h"
 
 #include "base/alloc.h"
+#include "format/output_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,4 +146,67 @@ enum glint_status glint_convert_text_ids(const struct glint_convert *convert,
     GLINT_TRY(glint_convert_id(&text, "pad_token_id", &ids->pad, err));
     GLINT_TRY(glint_convert_id(&convert->top, "image_token_id", &ids->image, err));
     return glint_convert_id(&convert->top, "video_token_id", &ids->video, err);
+}
+
+// ---- the whole command
+// ------------------------------------------------------------------------------
+
+// Neither output may be a file that is read, nor both the same.
+static enum glint_status check_outputs(const struct glint_convert *convert,
+                                       const struct glint_convert_request *request,
+                                       struct glint_error *err) {
+    const char *outs[] = {request->out, request->mmproj};
+    for (size_t i = 0; i < 2; i++) {
+        if (!outs[i])
+            continue;
+        GLINT_TRY(glint_output_file_refuse_input(outs[i], convert->config_path, err));
+        if (request->target)
+            GLINT_TRY(glint_output_file_refuse_input(outs[i], request->target, err));
+        for (uint32_t f = 0; f < convert->weights->n_files; f++)
+            GLINT_TRY(glint_output_file_refuse_input(
+                outs[i], glint_safetensors_file(convert->weights, f), err));
+    }
+    if (request->mmproj && strcmp(request->out, request->mmproj) == 0)
+        return glint_fail(err, GLINT_E_ARG, "%s: found as -o and as --mmproj, expected two files",
+                          request->out);
+    return GLINT_OK;
+}
+
+static enum glint_status convert_open_folder(struct glint_convert *convert,
+                                             const struct glint_convert_request *request,
+                                             struct glint_error *err) {
+    GLINT_TRY(glint_convert_open(convert, request->folder, err));
+    GLINT_TRY(check_outputs(convert, request, err));
+    const struct glint_json *type = glint_json_get(convert->top.object, "model_type");
+    if (glint_json_is_text(type, "muse_glimmer_assistant")) {
+        if (request->mmproj)
+            return glint_fail(err, GLINT_E_ARG,
+                              "%s: is a drafter, which has no vision part for "
+                              "--mmproj",
+                              request->folder);
+        return glint_convert_drafter(convert, request->out, request->target, err);
+    }
+    if (!glint_json_is_text(type, "muse_glimmer"))
+        return glint_convert_unfit(&convert->top, "model_type",
+                                   "muse_glimmer or muse_glimmer_assistant", err);
+    if (request->target)
+        return glint_fail(err, GLINT_E_ARG,
+                          "%s: is a text model, which has its own vocabulary, "
+                          "not that of a --target",
+                          request->folder);
+    if (request->mmproj)
+        GLINT_TRY(glint_convert_vision(convert, NULL, err)); // before anything is written
+    GLINT_TRY(glint_convert_text(convert, request->out, err));
+    if (request->mmproj)
+        GLINT_TRY(glint_convert_vision(convert, request->mmproj, err));
+    return GLINT_OK;
+}
+
+enum glint_status glint_convert_run(const struct glint_convert_request *request,
+                                    size_t *n_kept_bf16, struct glint_error *err) {
+    struct glint_convert convert = {.dtype = request->dtype, .quiet = request->quiet};
+    enum glint_status status = convert_open_folder(&convert, request, err);
+    *n_kept_bf16 = convert.n_kept_bf16;
+    glint_convert_close(&convert);
+    return status;
 }

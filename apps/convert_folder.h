@@ -8,6 +8,20 @@
 #include "convert_plan.h"
 #include "convert_vocab.h"
 
+// What the command line asks for.
+struct glint_convert_request {
+    const char *folder, *out;
+    const char *mmproj; // NULL: no vision file
+    const char *target; // of a drafter: NULL, or the file or folder whose vocabulary it shares
+    const struct glint_dtype_info *dtype; // of matrices
+    bool quiet;
+};
+
+// *n_kept_bf16: matrices whose rows do not divide into blocks of dtype. On failure no output file
+// is changed, but for the text model's when only the vision file could not be written.
+enum glint_status glint_convert_run(const struct glint_convert_request *request,
+                                    size_t *n_kept_bf16, struct glint_error *err);
+
 // An open official folder.
 struct glint_convert {
     const char *folder;
