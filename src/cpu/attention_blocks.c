@@ -18,8 +18,10 @@
 #include <string.h>
 
 enum {
-    PART_ROWS = 8, // rows that `part` holds at full context
-    MIN_HEADS = 4, // of a block, when heads are divided to occupy many workers
+    PART_ROWS = 8,         // rows that `part` holds at full context
+    MIN_HEADS = 4,         // of a block, when heads are divided to occupy many workers
+    BLOCKS_A_WORKER = 4,   // so that the last to finish is not alone for long
+    WORTH_SHARING = 40000, // cycles
 };
 
 // One worker's memory.
@@ -154,8 +156,9 @@ static void merge(struct softmax run, struct softmax next, int n) {
 }
 
 static void write_out(float *out, struct softmax run, int n) {
+    float share = 1 / *run.total;
     for (int d = 0; d < n; d++)
-        out[d] = run.sum[d] / *run.total;
+        out[d] = run.sum[d] * share;
 }
 
 // ---- blocks ---------------------------------------------------------------------------------
@@ -280,16 +283,15 @@ static void part_unit(const struct attention_job *job, int unit, struct worker *
     }
 }
 
-static void merge_row(const struct attention_job *job, const struct rows *rows, int row) {
+static void merge_head(const struct attention_job *job, const struct rows *rows, int row,
+                       int head) {
     const struct glint_op_attention *op = job->op;
     int head_dim = op->plane->head_dim;
-    for (int h = 0; h < op->n_head; h++) {
-        struct softmax run = softmax_of_part(part_at(job, rows, 0, row, h), job->stride);
-        for (int32_t s = 1; s < rows->n_split; s++)
-            merge(run, softmax_of_part(part_at(job, rows, s, row, h), job->stride), head_dim);
-        write_out(op->out + ((int64_t)(rows->i_row + row) * op->n_head + h) * head_dim, run,
-                  head_dim);
-    }
+    struct softmax run = softmax_of_part(part_at(job, rows, 0, row, head), job->stride);
+    for (int32_t s = 1; s < rows->n_split; s++)
+        merge(run, softmax_of_part(part_at(job, rows, s, row, head), job->stride), head_dim);
+    write_out(op->out + ((int64_t)(rows->i_row + row) * op->n_head + head) * head_dim, run,
+              head_dim);
 }
 
 static void attention_parts(void *context, int i_worker, int n_workers) {
@@ -305,12 +307,13 @@ static void attention_parts(void *context, int i_worker, int n_workers) {
         glint_pool_barrier(job->cpu->pool);
     for (;;) {
         int i = atomic_fetch_add_explicit(&job->next_merge, 1, memory_order_relaxed);
-        if (i >= job->row_end - job->row_begin)
+        int i_row = job->row_begin + i / job->op->n_head;
+        if (i_row >= job->row_end)
             return;
         const struct rows *rows = job->cpu->attention->rows;
-        while (job->row_begin + i >= rows->i_row + rows->n_row)
+        while (i_row >= rows->i_row + rows->n_row)
             rows++;
-        merge_row(job, rows, job->row_begin + i - rows->i_row);
+        merge_head(job, rows, i_row - rows->i_row, i % job->op->n_head);
     }
 }
 
@@ -352,7 +355,7 @@ static void run_parts(struct attention_job *job, int most) {
             struct rows rows = take_rows(job->op, i_row, most);
             int64_t n_part = (int64_t)rows.n_split * rows.n_row * job->op->n_head;
             if (i_part + n_part > attention->n_part)
-                break;
+                break; // never before the first: one row at full context fits
             rows.i_unit = job->n_unit;
             rows.i_part = i_part;
             attention->rows[job->n_rows++] = rows;
@@ -378,21 +381,23 @@ void glint_cpu_attention(struct glint_backend *backend, const struct glint_op_at
     int most = GLINT_ATTENTION_VECTORS / job.chunk;
     if (most > GLINT_ATTENTION_ROWS)
         most = GLINT_ATTENTION_ROWS;
-    int64_t work = 0;
+    int64_t work = 0; // about cycles
+    int n_split = 0, most_split = 1;
     for (int i = 0; i < op->n; i += cpu->attention->rows[job.n_rows++].n_row) {
         struct rows rows = take_rows(op, i, most);
         struct glint_attention_range see = visible(op, i + rows.n_row - 1);
         work += (int64_t)rows.n_row * (see.end - see.begin) * op->n_head * op->plane->head_dim / 8;
+        n_split += rows.n_split;
+        most_split = rows.n_split > most_split ? rows.n_split : most_split;
         cpu->attention->rows[job.n_rows] = rows;
     }
-    // Enough blocks to keep everyone busy to the end, or nobody to share with.
-    if (cpu->n_workers == 1 || job.n_rows * job.n_chunk >= 4 * cpu->n_workers || work < 40000) {
-        run_whole(&job, work);
-        return;
-    }
-    if (most > PART_ROWS)
-        most = PART_ROWS;
-    while (job.chunk > MIN_HEADS && job.n_rows * job.n_chunk < 2 * cpu->n_workers)
+    // Blocks of fewer heads convert a tile more often: only when workers would stand idle.
+    while (job.chunk > MIN_HEADS && n_split * job.n_chunk < cpu->n_workers)
         divide_heads(&job, (job.chunk + 1) / 2);
-    run_parts(&job, most);
+    // Whole when blocks keep everyone busy to the end, or when there is nothing to merge.
+    if (cpu->n_workers == 1 || work < WORTH_SHARING || most_split == 1 ||
+        job.n_rows * job.n_chunk >= BLOCKS_A_WORKER * cpu->n_workers)
+        run_whole(&job, work);
+    else
+        run_parts(&job, most < PART_ROWS ? most : PART_ROWS);
 }
