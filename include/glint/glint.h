@@ -259,6 +259,107 @@ const char *glint_detokenizer_push(struct glint_detokenizer *detokenizer, int32_
 // What is left at the end of the stream.
 const char *glint_detokenizer_flush(struct glint_detokenizer *detokenizer, size_t *n);
 
+// ---- chat -----------------------------------------------------------------------------------
+
+struct glint_json_text { // one JSON value
+    const char *data;    // [n]; NULL: absent
+    size_t n;
+};
+
+enum glint_turn_start { // where in a turn the model's output begins
+    GLINT_TURN_HEADER,  // it writes first whom it addresses
+    GLINT_TURN_SELF,    // inside reasoning
+    GLINT_TURN_USER,    // inside the answer
+    GLINT_TURN_TOOL,    // inside a tool call
+};
+
+// The chat template of the engine's file (the publisher's when it has none), compiled. The engine
+// must stay open. What the template language lacks is refused here, by name and line.
+struct glint_chat;
+enum glint_status glint_chat_open(struct glint_chat **chat, const struct glint_engine *engine,
+                                  struct glint_error *err);
+void glint_chat_close(struct glint_chat **chat);
+// False for a template of another dialect, whose output glint_turn cannot take apart.
+bool glint_chat_is_native(const struct glint_chat *chat);
+
+struct glint_chat_request {
+    struct glint_json_text messages;  // array
+    struct glint_json_text tools;     // array of function definitions
+    struct glint_json_text variables; // object: other variables of the template
+    const char *effort;               // level of reasoning; NULL: the template's default
+    const char *date; // "YYYY-MM-DD[ HH:MM:SS]", any other text as it stands; NULL: no clock
+    bool normalise;   // accept what API clients send and refuse what would render as nonsense;
+                      // else the bare template's behaviour
+    bool no_generation_prompt;
+    bool continue_final; // the last message, an assistant's, is to be continued
+};
+struct glint_chat_prompt {
+    char *data; // [n], terminated
+    size_t n;
+    struct glint_byte_range *untrusted; // [n_untrusted] what the caller controls: for glint_text
+    size_t n_untrusted;
+    enum glint_turn_start start;
+};
+// Errors name the message or the line of the template. *prompt is empty on failure.
+enum glint_status glint_chat_prompt(const struct glint_chat *chat,
+                                    const struct glint_chat_request *request,
+                                    struct glint_chat_prompt *prompt, struct glint_error *err);
+void glint_chat_prompt_free(struct glint_chat_prompt *prompt);
+
+enum glint_turn_kind {
+    GLINT_TURN_REASONING, // text
+    GLINT_TURN_CONTENT,   // text
+    GLINT_TURN_CALL,      // a call begins: index, and its name as text
+    GLINT_TURN_ARGUMENTS, // of that call: JSON text of an object, in one piece or several
+    GLINT_TURN_REMAINS,   // text that is part of no message: unfinished calls, stray headers
+    GLINT_TURN_FINISH,    // reason; only REMAINS may follow
+};
+enum glint_turn_reason { GLINT_FINISH_STOP, GLINT_FINISH_LENGTH, GLINT_FINISH_TOOL_CALLS };
+const char *glint_turn_reason_name(enum glint_turn_reason reason); // "stop", ...
+
+struct glint_turn_event {
+    enum glint_turn_kind kind;
+    const char *text; // [n] valid UTF-8 except in REMAINS; during the callback only
+    size_t n;
+    size_t index; // of a call, counted over the whole turn
+    enum glint_turn_reason reason;
+};
+
+struct glint_turn_options {
+    struct glint_json_text tools; // as in the request
+    bool no_calls;                // tools are declared but must not be called
+    bool one_call;                // end the turn after the first call
+    enum glint_turn_start start;
+    const char *start_tool;   // the tool addressed, for GLINT_TURN_TOOL
+    const char *const *stops; // [n_stops] strings that end the answer
+    size_t n_stops;
+    bool has_budget; // limit on reasoning
+    size_t budget;   // ids that reasoning may take
+    void (*on_event)(void *user, const struct glint_turn_event *event);
+    void *user;
+};
+
+// The output of one turn, taken apart as it is generated. Nothing in it is an error, nothing is
+// lost, and the events add up to the same however it is cut.
+struct glint_turn;
+enum glint_status glint_turn_open(struct glint_turn **turn, const struct glint_engine *engine,
+                                  const struct glint_turn_options *options,
+                                  struct glint_error *err);
+void glint_turn_close(struct glint_turn **turn);
+enum glint_status glint_turn_put_id(struct glint_turn *turn, int32_t id, struct glint_error *err);
+// Text with the special tokens spelled out.
+enum glint_status glint_turn_put_text(struct glint_turn *turn, const char *data, size_t n,
+                                      struct glint_error *err);
+// Generation has ended: by the model, or (limit) by a token limit or a cancel.
+enum glint_status glint_turn_end(struct glint_turn *turn, bool limit, struct glint_error *err);
+// The turn is over: stop generating.
+bool glint_turn_is_done(const struct glint_turn *turn);
+// Reasoning has used up its budget: put the closing ids in as if they had been sampled, evaluate
+// them, and go on without letting the model address "self". At most n are written; returns how
+// many there are.
+bool glint_turn_must_close_reasoning(const struct glint_turn *turn);
+size_t glint_turn_closing_ids(const struct glint_turn *turn, int32_t *ids, size_t n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,7 +6,7 @@
 
 void glint_prompt_fini(struct glint_prompt *prompt) {
     glint_sink_fini(&prompt->text);
-    prompt->channel = GLINT_CHANNEL_HEADER;
+    prompt->start = GLINT_TURN_HEADER;
 }
 
 static bool mentions(struct glint_view source, const char *word) {
@@ -91,17 +91,17 @@ static enum glint_status put_continued(const struct glint_list *messages,
     if (has_reasoning && reasoning->kind != GLINT_VALUE_STRING)
         return fail_continue(err, index, "reasoning_content is not a string");
     glint_sink_put_literal(sink, "<|start|>assistant");
-    prompt->channel = GLINT_CHANNEL_HEADER;
+    prompt->start = GLINT_TURN_HEADER;
     if (has_reasoning) {
         glint_sink_put_literal(sink, " to=self<|message|>");
         glint_sink_put_text(sink, reasoning->as.text);
-        prompt->channel = GLINT_CHANNEL_SELF;
+        prompt->start = GLINT_TURN_SELF;
     }
     if (has_content) {
         if (has_reasoning)
             glint_sink_put_literal(sink, "<|eom|><|start|>assistant");
         glint_sink_put_literal(sink, " to=user<|message|>");
-        prompt->channel = GLINT_CHANNEL_USER;
+        prompt->start = GLINT_TURN_USER;
         if (!put_content(sink, *content))
             return fail_continue(err, index, "its content is neither a string nor parts");
     }
@@ -147,7 +147,7 @@ enum glint_status glint_chat_render(const struct glint_template *t,
     if (!template_input.variables)
         return glint_fail(err, heap->failed ? GLINT_E_LIMIT : GLINT_E_NOMEM,
                           "messages: no memory for the variables of the template");
-    prompt->channel = GLINT_CHANNEL_HEADER;
+    prompt->start = GLINT_TURN_HEADER;
     GLINT_TRY(glint_template_render(t, &template_input, heap, &prompt->text, err));
     if (input->continue_final)
         return put_continued(input->chat.messages.as.list, prompt, err);

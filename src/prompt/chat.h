@@ -38,16 +38,9 @@ struct glint_chat_input {
     bool continue_final; // the last message, an assistant's, is to be continued
 };
 
-// Where the model's output starts.
-enum glint_chat_channel {
-    GLINT_CHANNEL_HEADER, // it writes the recipient first
-    GLINT_CHANNEL_SELF,   // inside reasoning
-    GLINT_CHANNEL_USER,   // inside the answer
-};
-
-struct glint_prompt {       // all-zero is a valid empty one
-    struct glint_sink text; // text.bytes and text.ranges
-    enum glint_chat_channel channel;
+struct glint_prompt {            // all-zero is a valid empty one
+    struct glint_sink text;      // text.bytes and text.ranges
+    enum glint_turn_start start; // of the model's output
 };
 void glint_prompt_fini(struct glint_prompt *prompt);
 

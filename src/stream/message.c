@@ -17,7 +17,7 @@ void glint_message_fini(struct glint_message *message) {
     *message = (struct glint_message){.calls = NULL};
 }
 
-static void add_call(struct glint_message *message, struct glint_view name) {
+static void add_call(struct glint_message *message, const struct glint_turn_event *event) {
     struct glint_message_call *calls =
         glint_realloc(message->calls, message->n_calls + 1, sizeof *calls);
     if (!calls) {
@@ -26,30 +26,29 @@ static void add_call(struct glint_message *message, struct glint_view name) {
     }
     message->calls = calls;
     calls[message->n_calls] = (struct glint_message_call){.name = {.data = NULL}};
-    glint_buffer_append(&calls[message->n_calls++].name, name.data, name.n);
+    glint_buffer_append(&calls[message->n_calls++].name, event->text, event->n);
 }
 
-void glint_message_on_event(void *context, const struct glint_stream_event *event) {
+void glint_message_on_event(void *context, const struct glint_turn_event *event) {
     struct glint_message *message = context;
     switch (event->kind) {
-    case GLINT_STREAM_REASONING:
-        glint_buffer_append(&message->reasoning, event->text.data, event->text.n);
+    case GLINT_TURN_REASONING:
+        glint_buffer_append(&message->reasoning, event->text, event->n);
         break;
-    case GLINT_STREAM_CONTENT:
-        glint_buffer_append(&message->content, event->text.data, event->text.n);
+    case GLINT_TURN_CONTENT:
+        glint_buffer_append(&message->content, event->text, event->n);
         break;
-    case GLINT_STREAM_REMAINS:
-        glint_buffer_append(&message->remains, event->text.data, event->text.n);
+    case GLINT_TURN_REMAINS:
+        glint_buffer_append(&message->remains, event->text, event->n);
         break;
-    case GLINT_STREAM_CALL:
-        add_call(message, event->text);
+    case GLINT_TURN_CALL:
+        add_call(message, event);
         break;
-    case GLINT_STREAM_ARGUMENTS:
+    case GLINT_TURN_ARGUMENTS:
         if (event->index < message->n_calls)
-            glint_buffer_append(&message->calls[event->index].arguments, event->text.data,
-                                event->text.n);
+            glint_buffer_append(&message->calls[event->index].arguments, event->text, event->n);
         break;
-    case GLINT_STREAM_FINISH:
+    case GLINT_TURN_FINISH:
         message->finished = true;
         message->reason = event->reason;
         break;
@@ -83,7 +82,7 @@ void glint_message_put_json(const struct glint_message *message, struct glint_bu
     }
     glint_json_end_array(&writer);
     glint_json_key(&writer, "finish_reason");
-    glint_json_text(&writer, glint_stream_reason_name(message->reason));
+    glint_json_text(&writer, glint_turn_reason_name(message->reason));
     glint_json_end_object(&writer);
     out->failed = out->failed || message->failed;
 }

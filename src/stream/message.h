@@ -17,13 +17,13 @@ struct glint_message { // all-zero is a valid empty one
     struct glint_message_call *calls; // [n_calls], owned
     size_t n_calls;
     bool finished;
-    enum glint_stream_reason reason;
+    enum glint_turn_reason reason;
     bool failed; // out of memory
 };
 
 void glint_message_fini(struct glint_message *message);
 // An on_event callback; context is the message.
-void glint_message_on_event(void *context, const struct glint_stream_event *event);
+void glint_message_on_event(void *context, const struct glint_turn_event *event);
 // {"reasoning": ..., "content": ..., "tool_calls": [{"name": ..., "arguments": {...}}],
 // "finish_reason": ...}
 void glint_message_put_json(const struct glint_message *message, struct glint_buffer *out);

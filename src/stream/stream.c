@@ -11,7 +11,7 @@
 static const char start_text[] = "<|start|>";
 static const char message_text[] = "<|message|>";
 
-const char *glint_stream_reason_name(enum glint_stream_reason reason) {
+const char *glint_turn_reason_name(enum glint_turn_reason reason) {
     static const char *const names[] = {"stop", "length", "tool_calls"};
     return names[reason];
 }
@@ -34,9 +34,9 @@ enum glint_status glint_stream_open(struct glint_stream **stream,
     s->options = *options;
     s->atem.tools = options->tools ? options->tools : &no_tools;
     s->state = GLINT_STATE_FIRST_HEADER;
-    if (options->start == GLINT_START_TOOL)
+    if (options->start == GLINT_TURN_TOOL)
         glint_body_open(s, options->start_tool);
-    else if (options->start != GLINT_START_HEADER)
+    else if (options->start != GLINT_TURN_HEADER)
         glint_body_open(s, glint_view_of(recipients[options->start]));
     *stream = s;
     return GLINT_OK;
@@ -62,7 +62,7 @@ void glint_stream_end(struct glint_stream *s, bool limit) {
         return;
     s->state = GLINT_STATE_DONE;
     glint_stream_flush(s);
-    struct glint_stream_event event = {.kind = GLINT_STREAM_FINISH, .text = {.data = "", .n = 0}};
+    struct glint_turn_event event = {.kind = GLINT_TURN_FINISH, .text = ""};
     event.reason = limit                                  ? GLINT_FINISH_LENGTH
                    : s->count.n_calls != 0 && !s->stopped ? GLINT_FINISH_TOOL_CALLS
                                                           : GLINT_FINISH_STOP;

@@ -11,43 +11,17 @@
 #include "stream/tool_set.h"
 #include "token/vocab.h"
 
-enum glint_stream_kind {
-    GLINT_STREAM_REASONING, // text
-    GLINT_STREAM_CONTENT,   // text
-    GLINT_STREAM_CALL,      // a call begins: index, and its name as text
-    GLINT_STREAM_ARGUMENTS, // of that call: JSON text of an object, in one piece or several
-    GLINT_STREAM_REMAINS,   // text that is part of no message: unfinished calls, stray headers
-    GLINT_STREAM_FINISH,    // reason; only REMAINS may follow
-};
-
-enum glint_stream_reason { GLINT_FINISH_STOP, GLINT_FINISH_LENGTH, GLINT_FINISH_TOOL_CALLS };
-const char *glint_stream_reason_name(enum glint_stream_reason reason); // as in the API
-
-struct glint_stream_event {
-    enum glint_stream_kind kind;
-    struct glint_view text; // valid UTF-8 except in REMAINS; during the callback only
-    size_t index;           // of a call, counted over the whole response
-    enum glint_stream_reason reason;
-};
-
-enum glint_stream_start { // where the prompt left off
-    GLINT_START_HEADER,   // behind "<|start|>assistant"
-    GLINT_START_SELF,     // in the body of a reasoning message
-    GLINT_START_USER,     // in the body of an answer
-    GLINT_START_TOOL,     // in the body of a call
-};
-
 struct glint_stream_options {
     const struct glint_tool_set *tools; // NULL: none; outlives the stream
     bool no_calls;                      // tools are declared but must not be called
     bool one_call;                      // end the turn after the first call
-    enum glint_stream_start start;
-    struct glint_view start_tool;   // recipient, for GLINT_START_TOOL
+    enum glint_turn_start start;
+    struct glint_view start_tool;   // recipient, for GLINT_TURN_TOOL
     const struct glint_view *stops; // [n_stops] strings that end the answer, copied
     size_t n_stops;
     bool has_budget; // limit on reasoning
     size_t budget;   // ids that reasoning bodies may take
-    void (*on_event)(void *context, const struct glint_stream_event *event);
+    void (*on_event)(void *context, const struct glint_turn_event *event);
     void *context;
 };
 

@@ -17,7 +17,9 @@ bool glint_stream_has_tools(const struct glint_stream *s) {
     return s->options.tools && s->options.tools->n != 0 && !s->options.no_calls;
 }
 
-static void emit(struct glint_stream *s, struct glint_stream_event event) {
+static void emit(struct glint_stream *s, struct glint_turn_event event, struct glint_view text) {
+    event.text = text.data;
+    event.n = text.n;
     if (s->options.on_event && !s->failed)
         s->options.on_event(s->options.context, &event);
 }
@@ -29,7 +31,7 @@ static struct glint_view view_of(const struct glint_buffer *buffer) {
 void glint_stream_flush(struct glint_stream *s) {
     s->failed = s->failed || s->out.failed;
     if (s->out.n != 0)
-        emit(s, (struct glint_stream_event){.kind = s->out_kind, .text = view_of(&s->out)});
+        emit(s, (struct glint_turn_event){.kind = s->out_kind}, view_of(&s->out));
     glint_buffer_clear(&s->out);
 }
 
@@ -38,15 +40,14 @@ void glint_stream_remains(struct glint_stream *s, const char *data, size_t n) {
         return;
     s->count.remains += n;
     glint_stream_flush(s);
-    emit(s,
-         (struct glint_stream_event){.kind = GLINT_STREAM_REMAINS, .text = {.data = data, .n = n}});
+    emit(s, (struct glint_turn_event){.kind = GLINT_TURN_REMAINS}, (struct glint_view){data, n});
 }
 
 // Decoded text of the current body to `out`, after a line break when an earlier body of the same
 // kind had text.
 static void put_decoded(struct glint_stream *s, const struct glint_buffer *decoded) {
     bool self = s->body == GLINT_BODY_SELF;
-    enum glint_stream_kind kind = self ? GLINT_STREAM_REASONING : GLINT_STREAM_CONTENT;
+    enum glint_turn_kind kind = self ? GLINT_TURN_REASONING : GLINT_TURN_CONTENT;
     bool *before = self ? &s->has_reasoning : &s->has_content;
     s->failed = s->failed || decoded->failed;
     if (decoded->n == 0)
@@ -295,15 +296,13 @@ static void report_call(struct glint_stream *s, const struct glint_atem_call *ca
     glint_buffer_clear(&s->scratch);
     glint_utf8_repair(&s->scratch, name.data, name.n);
     s->failed = s->failed || s->scratch.failed;
-    struct glint_stream_event event = {.kind = GLINT_STREAM_CALL, .index = s->count.n_calls};
-    event.text = view_of(&s->scratch);
-    emit(s, event);
+    struct glint_turn_event event = {.kind = GLINT_TURN_CALL, .index = s->count.n_calls};
+    emit(s, event, view_of(&s->scratch));
     glint_buffer_clear(&s->scratch);
     glint_atem_put_arguments(&s->atem, call, &s->scratch);
     s->failed = s->failed || s->scratch.failed;
-    event.kind = GLINT_STREAM_ARGUMENTS;
-    event.text = view_of(&s->scratch);
-    emit(s, event);
+    event.kind = GLINT_TURN_ARGUMENTS;
+    emit(s, event, view_of(&s->scratch));
     s->count.n_calls++;
 }
 
@@ -322,14 +321,12 @@ static bool report_object(struct glint_stream *s) {
     glint_buffer_clear(&s->scratch);
     if (!s->recipient || !glint_argument_put_object(&s->scratch, view_of(&s->atem.text)))
         return false;
-    struct glint_stream_event event = {.kind = GLINT_STREAM_CALL, .index = s->count.n_calls};
+    struct glint_turn_event event = {.kind = GLINT_TURN_CALL, .index = s->count.n_calls};
     glint_stream_flush(s);
-    event.text = s->recipient->name;
-    emit(s, event);
+    emit(s, event, s->recipient->name);
     s->failed = s->failed || s->scratch.failed;
-    event.kind = GLINT_STREAM_ARGUMENTS;
-    event.text = view_of(&s->scratch);
-    emit(s, event);
+    event.kind = GLINT_TURN_ARGUMENTS;
+    emit(s, event, view_of(&s->scratch));
     s->count.n_calls++;
     s->count.calls += s->atem.text.n;
     return true;

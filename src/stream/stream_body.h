@@ -38,7 +38,7 @@ struct glint_stream {
     struct glint_decoder decoder;
 
     struct glint_buffer out; // visible text collected for one event
-    enum glint_stream_kind out_kind;
+    enum glint_turn_kind out_kind;
     struct glint_buffer scratch, scratch2;
     bool has_reasoning, has_content;
     bool stopped; // by a stop string

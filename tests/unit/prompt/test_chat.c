@@ -222,8 +222,7 @@ static void continuation(void **state) {
     for (const struct glint_json *c; (c = chat_cases_next(&cases)) != NULL; n++) {
         struct rendering r = render_case(t, c, "messages", (struct how){.continue_final = true});
         assert_bytes(c, &r, case_text(c, "rendered"));
-        assert_string_equal(channels[r.prompt.channel],
-                            case_text(c, "parser_initial_channel").data);
+        assert_string_equal(channels[r.prompt.start], case_text(c, "parser_initial_channel").data);
         rendering_fini(&r);
     }
     assert_int_equal(n, 6);

@@ -50,15 +50,15 @@ struct check {
     bool finished;
 };
 
-static void on_event(void *context, const struct glint_stream_event *event) {
+static void on_event(void *context, const struct glint_turn_event *event) {
     struct check *check = context;
-    if (event->kind != GLINT_STREAM_REMAINS) {
+    if (event->kind != GLINT_TURN_REMAINS) {
         assert_false(check->finished);
-        assert_true(glint_utf8_is_valid(event->text.data, event->text.n));
+        assert_true(glint_utf8_is_valid(event->text, event->n));
     }
-    if (event->kind == GLINT_STREAM_CALL)
+    if (event->kind == GLINT_TURN_CALL)
         assert_int_equal(event->index, check->message->n_calls);
-    check->finished = check->finished || event->kind == GLINT_STREAM_FINISH;
+    check->finished = check->finished || event->kind == GLINT_TURN_FINISH;
     glint_message_on_event(check->message, event);
 }
 

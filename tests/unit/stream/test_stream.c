@@ -78,9 +78,9 @@ static struct glint_stream_options case_options(const struct glint_json *c,
     struct glint_view channel = case_text(c, "initial_channel");
     assert_int_equal(glint_tool_set_init(tools, glint_json_get(c, "tools"), NULL), GLINT_OK);
     options.no_calls = glint_view_is(case_text(c, "tool_choice"), "none");
-    options.start = channel.n == 0                   ? GLINT_START_HEADER
-                    : glint_view_is(channel, "self") ? GLINT_START_SELF
-                                                     : GLINT_START_USER;
+    options.start = channel.n == 0                   ? GLINT_TURN_HEADER
+                    : glint_view_is(channel, "self") ? GLINT_TURN_SELF
+                                                     : GLINT_TURN_USER;
     return options;
 }
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// conversation.c — the public face of prompt/: requests in JSON to prompt text.
+#include "engine/engine.h"
+
+#include "base/alloc.h"
+#include "format/gguf.h"
+#include "prompt/chat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct glint_chat {
+    struct glint_template *compiled;
+    bool native;
+};
+
+enum glint_status glint_chat_open(struct glint_chat **chat, const struct glint_engine *engine,
+                                  struct glint_error *err) {
+    struct glint_view source = glint_view_of(glint_chat_default_template);
+    *chat = NULL;
+    GLINT_TRY(glint_gguf_opt_string(engine->gguf, "tokenizer.chat_template", &source, err));
+    *chat = glint_alloc(1, sizeof **chat);
+    if (!*chat)
+        return glint_fail(err, GLINT_E_NOMEM, "chat: no memory");
+    (*chat)->native = glint_chat_is_dialect(source);
+    enum glint_status status = glint_template_open(&(*chat)->compiled, source, err);
+    if (status != GLINT_OK) {
+        glint_chat_close(chat);
+        return glint_fail_in(err, status, "%s: tokenizer.chat_template", engine->gguf->path);
+    }
+    return GLINT_OK;
+}
+
+void glint_chat_close(struct glint_chat **chat) {
+    if (*chat)
+        glint_template_close(&(*chat)->compiled);
+    glint_free(*chat);
+    *chat = NULL;
+}
+
+bool glint_chat_is_native(const struct glint_chat *chat) {
+    return chat->native;
+}
+
+// A JSON text of the request as a value of the caller's; undefined when absent or null.
+static enum glint_status read_json(struct glint_heap *heap, struct glint_json_text text,
+                                   const char *name, struct glint_value *value,
+                                   struct glint_error *err) {
+    struct glint_json_options options = {.repair_surrogates = true, .name = name};
+    struct glint_json_doc *doc = NULL;
+    *value = glint_value_undefined(NULL);
+    if (!text.data)
+        return GLINT_OK;
+    GLINT_TRY(glint_json_parse(&doc, (struct glint_view){text.data, text.n}, &options, err));
+    const struct glint_json *root = glint_json_root(doc);
+    bool made = root->kind == GLINT_JSON_NULL ||
+                glint_value_from_json(heap, root, GLINT_ORIGIN_CALLER, value);
+    glint_json_close(&doc);
+    return made ? GLINT_OK : glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name);
+}
+
+static bool in_range(int value, int least, int most) {
+    return value >= least && value <= most;
+}
+
+static struct glint_template_clock read_clock(const char *date) {
+    struct glint_template_clock clock = {.present = date != NULL};
+    char rest = 0;
+    if (!date)
+        return clock;
+    int n = sscanf(date, "%4d-%2d-%2d %2d:%2d:%2d%c", &clock.year, &clock.month, &clock.day,
+                   &clock.hour, &clock.minute, &clock.second, &rest);
+    bool known = (n == 6 || (n == 3 && strlen(date) == 10)) && in_range(clock.year, 1, 9999) &&
+                 in_range(clock.month, 1, 12) && in_range(clock.day, 1, 31) &&
+                 in_range(clock.hour, 0, 23) && in_range(clock.minute, 0, 59) &&
+                 in_range(clock.second, 0, 60);
+    if (!known)
+        clock.answer = glint_view_of(date);
+    return clock;
+}
+
+// The request's variables, with its effort unless they set a level themselves.
+static enum glint_status read_variables(struct glint_heap *heap,
+                                        const struct glint_chat_request *request,
+                                        struct glint_dict **out, struct glint_error *err) {
+    struct glint_value value;
+    GLINT_TRY(read_json(heap, request->variables, "variables", &value, err));
+    if (value.kind != GLINT_VALUE_UNDEFINED && value.kind != GLINT_VALUE_DICT)
+        return glint_fail(err, GLINT_E_ARG, "variables: expected an object, found %s",
+                          glint_value_kind_name(value));
+    struct glint_dict *dict =
+        value.kind == GLINT_VALUE_DICT ? value.as.dict : glint_dict_make(heap, 1);
+    const char *level = request->effort;
+    if (level && request->normalise) {
+        level = glint_chat_effort(glint_view_of(level));
+        if (!level)
+            return glint_fail(err, GLINT_E_ARG,
+                              "effort: found \"%s\", expected low, medium, high or xhigh",
+                              request->effort);
+    }
+    bool ok = dict != NULL;
+    if (ok && level && !glint_dict_get_text(dict, "reasoning_strength")) {
+        const struct glint_string *text =
+            glint_string_make(heap, glint_view_of(level), GLINT_ORIGIN_CALLER);
+        ok =
+            text && glint_dict_put_text(heap, dict, "reasoning_strength", glint_value_string(text));
+    }
+    *out = dict;
+    return ok ? GLINT_OK : glint_fail(err, GLINT_E_NOMEM, "variables: no memory");
+}
+
+static enum glint_status render(const struct glint_chat *chat,
+                                const struct glint_chat_request *request, struct glint_heap *heap,
+                                struct glint_prompt *prompt, struct glint_error *err) {
+    struct glint_chat_input input = {.clock = read_clock(request->date),
+                                     .no_generation_prompt = request->no_generation_prompt,
+                                     .continue_final = request->continue_final};
+    struct glint_dict *variables = NULL;
+    GLINT_TRY(read_json(heap, request->messages, "messages", &input.chat.messages, err));
+    GLINT_TRY(read_json(heap, request->tools, "tools", &input.chat.tools, err));
+    GLINT_TRY(read_variables(heap, request, &variables, err));
+    input.variables = variables;
+    if (request->normalise)
+        GLINT_TRY(glint_chat_normalise(heap, &input.chat, &input.chat, err));
+    if (request->continue_final && !chat->native)
+        return glint_fail(err, GLINT_E_UNSUPPORTED,
+                          "messages: only this model's own template can continue a message");
+    return glint_chat_render(chat->compiled, &input, heap, prompt, err);
+}
+
+enum glint_status glint_chat_prompt(const struct glint_chat *chat,
+                                    const struct glint_chat_request *request,
+                                    struct glint_chat_prompt *prompt, struct glint_error *err) {
+    struct glint_heap heap = {.max_bytes = 0};
+    struct glint_prompt made = {.start = GLINT_TURN_HEADER};
+    *prompt = (struct glint_chat_prompt){.data = NULL};
+    enum glint_status status = render(chat, request, &heap, &made, err);
+    if (status == GLINT_OK && !glint_buffer_reserve(&made.text.bytes, 0)) // also when empty
+        status = glint_fail(err, GLINT_E_NOMEM, "prompt: no memory");
+    if (status == GLINT_OK) {
+        *prompt = (struct glint_chat_prompt){.data = made.text.bytes.data,
+                                             .n = made.text.bytes.n,
+                                             .untrusted = made.text.ranges,
+                                             .n_untrusted = made.text.n_ranges,
+                                             .start = made.start};
+        made = (struct glint_prompt){.start = GLINT_TURN_HEADER}; // handed over
+    }
+    glint_prompt_fini(&made);
+    glint_heap_fini(&heap);
+    return status;
+}
+
+void glint_chat_prompt_free(struct glint_chat_prompt *prompt) {
+    glint_free(prompt->data);
+    glint_free(prompt->untrusted);
+    *prompt = (struct glint_chat_prompt){.data = NULL};
+}
