@@ -7,13 +7,42 @@ Splitting rule: the `llama4` expression. No token joins digits, so that numbers 
 list holds every split of every token, ordered by the joined token, as the released model's list does; an encoder
 may therefore join the pair whose result has the lowest id.
 """
-import collections, heapq, json, os, random, sys
-import regex
+import collections
+import heapq
+import json
+import os
+import random
+import re
+import sys
+import unicodedata
 
 SPLIT = ("[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
          "|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
          "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+")
-PIECES = regex.compile(SPLIT)
+
+
+def classes():
+    """The Unicode categories that SPLIT names, as character ranges: Python's re has no property classes."""
+    runs, last = {}, None
+    for c in range(0x110000):
+        g = unicodedata.category(chr(c))
+        g = "M" if g[0] == "M" else "N" if g[0] == "N" else g
+        if g != last:
+            runs.setdefault(g, []).append([c, c])
+            last = g
+        runs[g][-1][1] = c
+    text = lambda names: "".join("\\U%08x-\\U%08x" % (x, y) for n in names for x, y in runs[n])
+    return {"L": text(("Lu", "Ll", "Lt", "Lm", "Lo")), **{n: text((n,)) for n in ("Lu", "Lt", "Lm", "Lo", "Ll", "M", "N")}}
+
+
+def splitter():
+    kinds, white = classes(), "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
+    p = re.sub(r"\\p\{(\w+)\}", lambda m: kinds[m[1]], SPLIT.replace("\\p{N}{1,3}", "[\\p{N}]{1,3}"))
+    p = p.replace("[^\\s", "[^" + white).replace("\\S", "[^" + white + "]").replace("\\s", "[" + white + "]")
+    return re.compile(p)
+
+
+PIECES = splitter()
 VOCAB = 4096
 NAMED = ["<|begin_of_text|>", "<|end_of_text|>", "<|eom|>", "<|eot|>", "<|finetune_right_pad|>", "<|start|>", "<|message|>",
          "<|image_start|>", "<|image_end|>", "<|vid_start|>", "<|vid_end|>", "<|vid_frame_separator|>", "<|image|>",

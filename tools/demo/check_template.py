@@ -39,7 +39,7 @@ def main():
             k = next((j for j, (x, y) in enumerate(zip(got, want)) if x != y), min(len(got), len(want)))
             raise SystemExit("template differs at %d\n%r\n%r" % (k, got[k - 60:k + 60], want[k - 60:k + 60]))
         if lib:
-            a = [i for run in bpe.regex.split(r"(<\|[a-z0-9_]+\|>)", got) if run
+            a = [i for run in bpe.re.split(r"(<\|[a-z0-9_]+\|>)", got) if run
                  for i in ([bpe.SPECIAL_ID[run]] if run in bpe.SPECIAL_ID else enc.encode(run))]
             b = lib.encode(got, add_special_tokens=False).ids
             assert a == b, "tokenizer differs"

@@ -14,31 +14,13 @@ import time
 import torch
 from safetensors.torch import save_file
 import bpe
-import rows
 from bpe import SPECIAL_ID
-from chat_format import render
 from check_official import official, official_drafter, one_document, worst, write_checkpoint, write_drafter
-from curriculum import document
 from mini_model import Drafter, Mini, Shape
 from pictures import build_atlas, draw
+from token_rows import PAD, prompts
 
 EOT, IMG = SPECIAL_ID["<|eot|>"], SPECIAL_ID["<|patch|>"]
-
-
-def prompts(enc, rng, want, longest=900):
-    """One prompt cut at a random assistant turn: ids, scene or None, the expected turn, its skill."""
-    while True:
-        conv = document(rng, want=want, longest=longest)
-        msgs = conv["messages"]
-        at = [i for i, m in enumerate(msgs) if m["role"] == "assistant" and m.get("class", 1)]
-        if at:
-            break
-    i = rng.choice(at)
-    ids, _, pics, _ = rows.encode(enc, {**conv, "messages": msgs[:i]})
-    full = rows.encode(enc, {**conv, "messages": msgs[:i + 1]})[0]
-    head = [SPECIAL_ID["<|start|>"]] + enc.encode("assistant")
-    assert full[:len(ids) + len(head)] == ids + head
-    return ids + head, pics[0][1] if pics else None, full[len(ids) + len(head):], msgs[i].get("skill", "")
 
 
 def pixels(scene, atlas):
@@ -61,7 +43,7 @@ def golden(m, enc, out):
             g["%d.rgb" % k], g["%d.grid" % k] = rgb, grid[0].int()
         g["%d.ids" % k] = t[0].int()
         g["%d.logits" % k] = m(input_ids=t, **kw).logits[0, -8:].contiguous()
-        o = m.generate(input_ids=t, max_new_tokens=len(expect) + 2, do_sample=False, eos_token_id=[EOT], pad_token_id=rows.PAD, **kw)[0, len(ids):]
+        o = m.generate(input_ids=t, max_new_tokens=len(expect) + 2, do_sample=False, eos_token_id=[EOT], pad_token_id=PAD, **kw)[0, len(ids):]
         g["%d.greedy" % k] = o[:24].int().clone()
         ok = o.tolist() == expect
         right += ok
@@ -102,7 +84,7 @@ def assisted(m, a, enc):
         ids, _, expect, _ = prompts(enc, rng, want)
         rounds.clear()
         o = m.generate(input_ids=torch.tensor([ids]), assistant_model=a, speculation_type="dflash", max_new_tokens=len(expect) + 2, do_sample=False,
-                       eos_token_id=[EOT], pad_token_id=rows.PAD)[0]
+                       eos_token_id=[EOT], pad_token_id=PAD)[0]
         new = o.shape[0] - len(ids)
         total, n_rounds = total + new, n_rounds + len(rounds)
         print("assisted %s: %d tokens in %d rounds" % (want, new, len(rounds)), flush=True)

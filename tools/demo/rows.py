@@ -8,37 +8,11 @@ import math
 import random
 import numpy as np
 import bpe
-from chat_format import render
 from curriculum import document, sentences
+from token_rows import PAD, encode
 
 CHUNK, PATCHES, IMAGES, ITEMS, DOCS = 8192, 2048, 32, 7, 96
 MERGED = PATCHES // 4
-PAD, PATCH = bpe.SPECIAL_ID["<|finetune_right_pad|>"], bpe.SPECIAL_ID["<|patch|>"]
-
-
-def encode(enc, conv):
-    """ids, classes, pictures [(first token, scene)], turns [(first, end, skill)]."""
-    ids, cls, pics, turns, open_ = [], [], [], [], None
-    for kind, x, c in render(conv):
-        if kind == "t":
-            e = enc.encode(x)
-            ids += e
-            cls += [c] * len(e)
-        elif kind == "s":
-            ids.append(bpe.SPECIAL_ID[x])
-            cls.append(c)
-            if open_ and x == "<|eot|>":
-                turns.append((open_[0], len(ids), open_[1]))
-                open_ = None
-        elif kind == "mark":
-            open_ = (len(ids), x) if x and c else None
-        else:
-            n = (x["w"] // 28) * (x["h"] // 28)
-            ids += [bpe.SPECIAL_ID["<|image_start|>"]] + [PATCH] * n + [bpe.SPECIAL_ID["<|image_end|>"]]
-            pics.append((len(ids) - n - 1, x))
-            cls += [3] * (n + 2)
-    cls[0] = 3
-    return ids, cls, pics, turns
 
 
 def patches_of(doc):
