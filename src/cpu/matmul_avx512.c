@@ -6,11 +6,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define TOKENS       4
-#define VECTORS      2
-#define STEPS        2
-#define SIGNED_BYTES 1
-#define DOT_TOKENS   4
+#define TOKENS     4
+#define VECTORS    2
+#define DOT_TOKENS 4
 
 #include "cpu/dot_pairs.h"
 #include "cpu/dot_simd.h"

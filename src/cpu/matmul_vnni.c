@@ -2,19 +2,10 @@
 // matmul_vnni.c — the integer kernels with VNNI: four products and their sum in one instruction,
 // on 512-bit registers. 6 rows of x by 32 weight rows keep 12 integer and 12 float sums in the
 // 32 registers; a code vector is loaded once for 6 rows, a piece of x once for 32 weight rows.
-#include "cpu/lanes.h"
+#define TOKENS  6
+#define VECTORS 2
 
-#define TOKENS       6
-#define VECTORS      2
-#define STEPS        1
-#define SIGNED_BYTES 0
-
-// Codes are unsigned and q signed, as the instruction wants; sums stay far from 2^31.
-static inline lanes_int dot_steps(lanes_int sum, const lanes_int *w, const lanes_int *x, int byte) {
-    (void)byte;
-    return _mm512_dpbusd_epi32(sum, w[0], x[0]);
-}
-
+#include "cpu/dot_quads.h"
 #include "cpu/multiply_tmpl.h"
 
 void glint_matmul_init_vnni(struct glint_matmul_kernels *kernels) {

@@ -1,53 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // multiply_tmpl.h — rounded rows times tiles: the template of the multiply kernels of a tier.
 // The including file defines TOKENS and VECTORS, the register block (rows of x by vectors of
-// weight rows), and
-//   STEPS                       columns / 4 handled together
-//   SIGNED_BYTES                1 when dot_steps makes eight-bit codes signed
-//   dot_steps(sum, w, x, byte)  sum + dot products of STEPS vectors of codes with as many of x
+// weight rows), then includes dot_quads.h or dot_pairs.h, which provide
+//   dot_steps(class)           columns / 4 that one call of dot_add handles
+//   dot_add(sum, at, shape, k) adds the products of those columns, from column 4k on
+//   DOT_SIGNED_BYTES           1 when it makes eight-bit codes signed
 // One register block goes through a whole tile before the next, so its sums stay in registers.
 #ifndef GLINT_CPU_MULTIPLY_TMPL_H
 #define GLINT_CPU_MULTIPLY_TMPL_H
 
-#include "cpu/lanes.h"
-#include "cpu/matmul_tile.h"
+#include "cpu/multiply_shape.h"
 
-#if defined(GLINT_LANES) && defined(TOKENS)
-#define INLINE static inline __attribute__((always_inline))
-
-// What a kernel instance is compiled for.
-struct shape {
-    enum glint_tile_class class;
-    int n_token; // 1..TOKENS
-};
-
-// Where one register block reads and writes.
-struct place {
-    const uint8_t *code[VECTORS]; // of the block's first column
-    const float *scale[VECTORS];
-    const float *add[VECTORS];
-    const int8_t *q; // of the first row of x
-    const float *scale_x;
-    const char *bias;
-};
-
-INLINE bool class_adds(enum glint_tile_class class) {
-    return class == GLINT_TILE_SUB32_ADD || class == GLINT_TILE_SUB16_ADD;
-}
-
-// Whether the bias goes into the sum of codes times q. A tier with SIGNED_BYTES makes eight-bit
-// codes signed, which leaves nothing to correct.
+#ifdef DOT_SIGNED_BYTES
+// Whether the bias goes into the sum of codes times q. With DOT_SIGNED_BYTES
+// eight-bit codes are made signed, which leaves nothing to correct.
 INLINE bool class_starts_at_bias(enum glint_tile_class class) {
-    return !class_adds(class) && !(SIGNED_BYTES && class == GLINT_TILE_SUB32_BYTE);
-}
-
-INLINE int class_subs(enum glint_tile_class class) { // sub-blocks in 32 columns
-    return class == GLINT_TILE_SUB16_OFFSET || class == GLINT_TILE_SUB16_ADD ? 2 : 1;
-}
-
-// Bytes between the biases of two rows of x.
-INLINE int bias_stride(enum glint_tile_class class) {
-    return GLINT_TILE_BLOCKS * class_subs(class) * 4;
+    return !class_adds(class) && !(DOT_SIGNED_BYTES && class == GLINT_TILE_SUB32_BYTE);
 }
 
 // Exact sums of one sub-block.
@@ -62,24 +30,8 @@ INLINE void sum_sub(lanes_int sum[TOKENS][VECTORS], const struct place *at, stru
                             ? int_zero()
                             : int_spread(at->bias + t * bias_stride(shape.class) + i_sub * 4);
 #pragma GCC unroll 16
-    for (int k = first; k < first + steps; k += STEPS) {
-        lanes_int w[VECTORS][STEPS];
-#pragma GCC unroll 16
-        for (int v = 0; v < VECTORS; v++)
-#pragma GCC unroll 16
-            for (int i = 0; i < STEPS; i++)
-                w[v][i] = int_load(at->code[v] + (k + i) * 64);
-#pragma GCC unroll 16
-        for (int t = 0; t < shape.n_token; t++) {
-            lanes_int x[STEPS];
-#pragma GCC unroll 16
-            for (int i = 0; i < STEPS; i++)
-                x[i] = int_spread(at->q + t * GLINT_TILE_COLS + (k + i) * 4);
-#pragma GCC unroll 16
-            for (int v = 0; v < VECTORS; v++)
-                sum[t][v] = dot_steps(sum[t][v], w[v], x, shape.class == GLINT_TILE_SUB32_BYTE);
-        }
-    }
+    for (int k = first; k < first + steps; k += dot_steps(shape.class))
+        dot_add(sum, at, shape, k);
 }
 
 INLINE void add_block(lanes_float acc[TOKENS][VECTORS], const struct place *at,
