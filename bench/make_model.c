@@ -338,8 +338,10 @@ static enum glint_status write_tensor(struct maker *maker, const struct tensor *
                                       struct glint_error *err) {
     if (tensor->fill != FILL_MATRIX)
         return write_vector(maker, tensor, err);
-    // Logits a few units wide, so that sampling has something to choose; else variance 1.
-    float gain = strcmp(tensor->name, "output") == 0 ? 8.0f : 1.0f;
+    // Logits of deviation 2 after logit_scale, so that sampling has something to choose.
+    float gain = 1.0f;
+    if (strcmp(tensor->name, "output") == 0)
+        gain = 2.0f * sqrtf((float)maker->shape.width / 256.0f);
     return write_matrix(maker, tensor, gain / sqrtf((float)tensor->n_col), err);
 }
 
