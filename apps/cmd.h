@@ -7,6 +7,7 @@
 int glint_cmd_bench(int argc, char **argv);
 int glint_cmd_convert(int argc, char **argv);
 int glint_cmd_eval(int argc, char **argv);
+int glint_cmd_imatrix(int argc, char **argv);
 int glint_cmd_inspect(int argc, char **argv);
 int glint_cmd_parse(int argc, char **argv);
 int glint_cmd_perplexity(int argc, char **argv);

@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {"inspect", "what a GGUF file holds and the memory it needs", glint_cmd_inspect},
     {"convert", "official Hugging Face folder to GGUF", glint_cmd_convert},
     {"quantize", "a GGUF file with smaller weights", glint_cmd_quantize},
+    {"imatrix", "importance of weights, for quantize", glint_cmd_imatrix},
     {"template", "a conversation as the prompt the model sees", glint_cmd_template},
     {"parse", "model output as a message", glint_cmd_parse},
     {"eval", "logits and hidden rows of given tokens", glint_cmd_eval},

@@ -93,7 +93,8 @@ static enum glint_status weigh_job(struct run *run, struct job *job, struct glin
     struct glint_quantize_report *report = run->report;
     GLINT_TRY(glint_importance_find(run->importance, job->tensor->name, job->tensor->dims[0],
                                     &job->importance, err));
-    if (job->importance == NULL) {
+    // The embedding is looked up, not multiplied: nothing measures its inputs.
+    if (job->importance == NULL && strcmp(job->tensor->name, "token_embd.weight") != 0) {
         report->n_unweighted++;
         snprintf(report->an_unweighted, sizeof report->an_unweighted, "%s", job->tensor->name);
     }

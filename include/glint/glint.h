@@ -136,6 +136,9 @@ struct glint_eval {
     // k = 0: normed embedding; 1..n_layer-1: output of layer k-1; n_layer: after the final norm.
     // Rows of a chunk come k by k. The final norm's rows come only where logits are reported.
     void (*on_hidden)(void *user, int k, int position, const float *row); // [width]
+    // Each row that a weight matrix is multiplied with, by the tensor's name; the last layer sees
+    // only rows whose logits are reported. For importance matrices.
+    void (*on_product)(void *user, const char *tensor, const float *x, int n_col); // [n_col]
     void *user;
 };
 // On failure or cancel the session holds the chunks that were done.

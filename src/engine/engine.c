@@ -73,7 +73,9 @@ static enum glint_status open_parts(struct glint_engine *engine, struct glint_co
     engine->forward.exact = engine->params.exact_activations;
     GLINT_TRY(glint_batch_init(&engine->batch, sizes.max_rows, err));
     GLINT_TRY(glint_sampler_scratch_open(&engine->scratch, config->n_vocab, err));
-    engine->rows = glint_alloc((size_t)sizes.max_rows * (size_t)config->width, sizeof(float));
+    size_t n_rows = (size_t)sizes.max_rows * (size_t)config->width;
+    size_t max_col = (size_t)sizes.limits.max_col;
+    engine->rows = glint_alloc(n_rows > max_col ? n_rows : max_col, sizeof(float));
     engine->sessions = glint_alloc((size_t)engine->n_session, sizeof(struct glint_session *));
     if (!engine->rows || !engine->sessions)
         return glint_fail(err, GLINT_E_NOMEM, "engine: no memory");

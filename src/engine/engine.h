@@ -20,7 +20,7 @@ struct glint_engine {
     struct glint_batch batch;
     struct glint_memory_plan plan;
     int n_context, n_chunk, n_session;
-    float *rows; // host [max_rows or 1, width] for hidden taps
+    float *rows; // host [max_rows, width] or one row of the longest matrix, for taps
     struct glint_sampler_scratch *scratch;
     struct glint_session **sessions; // [n_session], NULL where free
 };

@@ -71,14 +71,14 @@ static enum glint_status check_ids(const struct glint_engine *engine, const int3
     return GLINT_OK;
 }
 
-// Hidden rows of one chunk, handed to the caller row by row.
-struct hidden_tap {
+// Rows of one chunk, handed to the caller one by one.
+struct eval_tap {
     struct glint_engine *engine;
     const struct glint_eval *eval;
 };
 
 static void tap_rows(void *context, int k, const float *device_rows, int n) {
-    struct hidden_tap *tap = context;
+    struct eval_tap *tap = context;
     struct glint_engine *engine = tap->engine;
     const struct glint_batch *batch = &engine->batch;
     size_t width = (size_t)engine->model.config.width;
@@ -89,6 +89,21 @@ static void tap_rows(void *context, int k, const float *device_rows, int n) {
     for (int i = 0; i < n; i++)
         tap->eval->on_hidden(tap->eval->user, k, batch->position[final ? batch->want[i] : i],
                              engine->rows + (size_t)i * width);
+}
+
+static void tap_product(void *context, const struct glint_op_matmul *op) {
+    struct eval_tap *tap = context;
+    struct glint_backend *backend = tap->engine->backend;
+    float *row = tap->engine->rows; // holds the longest
+    for (int m = 0; m < op->n_matrix; m++) {
+        const char *name = glint_model_matrix_name(&tap->engine->model, op->w[m]);
+        int64_t n_col = op->w[m]->n_col;
+        for (int i = 0; name && i < op->n; i++) {
+            backend->download(backend, row, op->x + i * n_col, (size_t)n_col * sizeof(float));
+            backend->sync(backend, NULL); // a failure is reported again after the step
+            tap->eval->on_product(tap->eval->user, name, row, (int)n_col);
+        }
+    }
 }
 
 // One chunk of n rows from ids[at]; rows from first_want on want logits.
@@ -103,8 +118,10 @@ static enum glint_status eval_chunk(struct glint_session *session, const struct 
     for (int i = 0; i < n; i++)
         glint_batch_add(&engine->batch, session->slot, length + i, eval->ids[at + i],
                         at + i >= first_want);
-    struct hidden_tap hidden = {engine, eval};
-    struct glint_tap tap = {eval->on_hidden ? tap_rows : NULL, &hidden};
+    struct eval_tap rows = {engine, eval};
+    struct glint_tap tap = {.rows = eval->on_hidden ? tap_rows : NULL,
+                            .product = eval->on_product ? tap_product : NULL,
+                            .context = &rows};
     GLINT_TRY(glint_engine_step(engine, &tap, err));
     memcpy(session->ids + length, eval->ids + at, (size_t)n * sizeof(int32_t));
     session->has_logits = false;

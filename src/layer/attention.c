@@ -64,7 +64,7 @@ static void finish(struct glint_forward *forward, int i_layer,
     int64_t count = (int64_t)rows->n * config->n_head * config->head_dim;
     backend->ops.gate(backend,
                       &(struct glint_op_gate){.a = forward->a, .g = forward->g, .count = count});
-    backend->ops.matmul(backend, &(struct glint_op_matmul){.x = forward->a,
+    glint_layer_product(forward, &(struct glint_op_matmul){.x = forward->a,
                                                            .n = rows->n,
                                                            .n_matrix = 1,
                                                            .w = {&layer->o},
@@ -82,9 +82,8 @@ static void finish(struct glint_forward *forward, int i_layer,
 void glint_attention(struct glint_forward *forward, int i_layer,
                      const struct glint_layer_rows *rows) {
     const struct glint_layer *layer = &forward->model->layer[i_layer];
-    struct glint_backend *backend = forward->model->backend;
-    backend->ops.matmul(
-        backend, &(struct glint_op_matmul){.x = forward->x,
+    glint_layer_product(
+        forward, &(struct glint_op_matmul){.x = forward->x,
                                            .n = rows->n,
                                            .n_matrix = 4,
                                            .w = {&layer->q, &layer->gate, &layer->k, &layer->v},
@@ -97,8 +96,7 @@ void glint_attention(struct glint_forward *forward, int i_layer,
 void glint_attention_store(struct glint_forward *forward, int i_layer,
                            const struct glint_layer_rows *rows) {
     const struct glint_layer *layer = &forward->model->layer[i_layer];
-    struct glint_backend *backend = forward->model->backend;
-    backend->ops.matmul(backend, &(struct glint_op_matmul){.x = forward->x,
+    glint_layer_product(forward, &(struct glint_op_matmul){.x = forward->x,
                                                            .n = rows->n,
                                                            .n_matrix = 2,
                                                            .w = {&layer->k, &layer->v},
@@ -110,8 +108,7 @@ void glint_attention_store(struct glint_forward *forward, int i_layer,
 void glint_attention_apply(struct glint_forward *forward, int i_layer,
                            const struct glint_layer_rows *rows) {
     const struct glint_layer *layer = &forward->model->layer[i_layer];
-    struct glint_backend *backend = forward->model->backend;
-    backend->ops.matmul(backend, &(struct glint_op_matmul){.x = forward->x,
+    glint_layer_product(forward, &(struct glint_op_matmul){.x = forward->x,
                                                            .n = rows->n,
                                                            .n_matrix = 2,
                                                            .w = {&layer->q, &layer->gate},

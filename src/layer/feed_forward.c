@@ -12,7 +12,7 @@ void glint_feed_forward(struct glint_forward *forward, int i_layer, int n) {
                                                                .epsilon = config->rms_epsilon,
                                                                .n = n,
                                                                .width = config->width});
-    backend->ops.matmul(backend, &(struct glint_op_matmul){.x = forward->x,
+    glint_layer_product(forward, &(struct glint_op_matmul){.x = forward->x,
                                                            .n = n,
                                                            .n_matrix = 2,
                                                            .w = {&layer->ffn_gate, &layer->ffn_up},
@@ -21,7 +21,7 @@ void glint_feed_forward(struct glint_forward *forward, int i_layer, int n) {
     backend->ops.swiglu(backend, &(struct glint_op_swiglu){.gate = forward->ff,
                                                            .up = forward->up,
                                                            .count = (int64_t)n * config->n_ff});
-    backend->ops.matmul(backend, &(struct glint_op_matmul){.x = forward->ff,
+    glint_layer_product(forward, &(struct glint_op_matmul){.x = forward->ff,
                                                            .n = n,
                                                            .n_matrix = 1,
                                                            .w = {&layer->ffn_down},

@@ -146,12 +146,20 @@ static void last_layer(struct glint_forward *forward, const struct glint_batch *
     glint_head(forward, n);
 }
 
+void glint_layer_product(struct glint_forward *forward, const struct glint_op_matmul *op) {
+    struct glint_backend *backend = forward->model->backend;
+    backend->ops.matmul(backend, op);
+    if (forward->tap && forward->tap->product)
+        forward->tap->product(forward->tap->context, op);
+}
+
 void glint_forward_step(struct glint_forward *forward, const struct glint_batch *batch,
                         const struct glint_tap *tap) {
     const struct glint_config *config = &forward->model->config;
     GLINT_ASSERT(batch->n >= 1 && batch->n <= forward->max_rows);
     GLINT_ASSERT(batch->n_want <= forward->max_want);
     bool look = tap && tap->rows;
+    forward->tap = tap;
     embed(forward, batch);
     for (int l = 0; l < config->n_layer; l++) {
         if (look)
@@ -167,4 +175,5 @@ void glint_forward_step(struct glint_forward *forward, const struct glint_batch 
     }
     if (look && batch->n_want)
         tap->rows(tap->context, config->n_layer, forward->x, batch->n_want);
+    forward->tap = NULL;
 }

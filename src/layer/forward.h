@@ -12,6 +12,8 @@
 // rows whose logits are wanted.
 struct glint_tap {
     void (*rows)(void *context, int k, const float *device_rows, int n); // NULL: nobody looks
+    // After every matrix product of the step; NULL: nobody looks.
+    void (*product)(void *context, const struct glint_op_matmul *op);
     void *context;
 };
 
@@ -20,14 +22,15 @@ struct glint_forward {
     struct glint_kv *kv;
     bool exact; // float activations in matrix products
     int max_rows, max_want;
-    char *block;    // device scratch behind the pointers below
-    float *h, *x;   // [max_rows, width] residual stream, normed rows
-    float *q, *g;   // [max_rows, n_head * head_dim]
-    float *a;       // [max_rows, n_head * head_dim] attention output
-    float *k, *v;   // [max_rows, n_head_kv * head_dim]
-    float *y;       // [max_rows, width] branch output
-    float *ff, *up; // [max_rows, n_ff]
-    float *logits;  // [max_want, n_vocab]
+    char *block;                 // device scratch behind the pointers below
+    float *h, *x;                // [max_rows, width] residual stream, normed rows
+    float *q, *g;                // [max_rows, n_head * head_dim]
+    float *a;                    // [max_rows, n_head * head_dim] attention output
+    float *k, *v;                // [max_rows, n_head_kv * head_dim]
+    float *y;                    // [max_rows, width] branch output
+    float *ff, *up;              // [max_rows, n_ff]
+    float *logits;               // [max_want, n_vocab]
+    const struct glint_tap *tap; // of the running step, or NULL
 };
 
 // Bytes of scratch for these sizes.

@@ -12,7 +12,7 @@ void glint_head(struct glint_forward *forward, int n) {
                                                                .epsilon = config->rms_epsilon,
                                                                .n = n,
                                                                .width = config->width});
-    backend->ops.matmul(backend, &(struct glint_op_matmul){.x = forward->x,
+    glint_layer_product(forward, &(struct glint_op_matmul){.x = forward->x,
                                                            .n = n,
                                                            .n_matrix = 1,
                                                            .w = {&model->output},

@@ -13,6 +13,9 @@ struct glint_layer_rows {
     const struct glint_kv_ref *ref; // [n] in the layer's class
 };
 
+// Every matrix product of a step: does it, then shows it to the tap.
+void glint_layer_product(struct glint_forward *forward, const struct glint_op_matmul *op);
+
 // k and v of every row of the batch, from forward->x, into the cache.
 void glint_attention_store(struct glint_forward *forward, int i_layer,
                            const struct glint_layer_rows *rows);

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -233,6 +234,34 @@ enum glint_status glint_model_open(struct glint_model *model, const struct glint
     if (status != GLINT_OK)
         glint_model_close(model);
     return status;
+}
+
+const char *glint_model_matrix_name(const struct glint_model *model,
+                                    const struct glint_matrix *matrix) {
+    static const struct {
+        const char *name;
+        size_t offset;
+    } slots[N_LAYER_MATRIX] = {
+        {"attn_q", offsetof(struct glint_layer, q)},
+        {"attn_k", offsetof(struct glint_layer, k)},
+        {"attn_v", offsetof(struct glint_layer, v)},
+        {"attn_gate", offsetof(struct glint_layer, gate)},
+        {"attn_output", offsetof(struct glint_layer, o)},
+        {"ffn_gate", offsetof(struct glint_layer, ffn_gate)},
+        {"ffn_up", offsetof(struct glint_layer, ffn_up)},
+        {"ffn_down", offsetof(struct glint_layer, ffn_down)},
+    };
+    char name[NAME_BYTES] = "";
+    if (matrix == &model->output)
+        snprintf(name, sizeof name, "output.weight");
+    for (int i = 0; i < model->config.n_layer * N_LAYER_MATRIX; i++) {
+        const char *layer = (const char *)&model->layer[i / N_LAYER_MATRIX];
+        if ((const char *)matrix == layer + slots[i % N_LAYER_MATRIX].offset)
+            snprintf(name, sizeof name, "blk.%d.%s.weight", i / N_LAYER_MATRIX,
+                     slots[i % N_LAYER_MATRIX].name);
+    }
+    const struct glint_gguf_tensor *tensor = glint_gguf_find_tensor(model->gguf, name);
+    return tensor ? tensor->name : NULL;
 }
 
 void glint_model_close(struct glint_model *model) {

@@ -44,6 +44,10 @@ enum glint_status glint_model_open(struct glint_model *model, const struct glint
                                    struct glint_backend *backend, struct glint_error *err);
 void glint_model_close(struct glint_model *model);
 
+// Name of the tensor behind a matrix of this model ("blk.0.attn_q.weight"); NULL for others.
+const char *glint_model_matrix_name(const struct glint_model *model,
+                                    const struct glint_matrix *matrix);
+
 // Looks for the first weight that is not finite, in file order, when a step produced NaN.
 // GLINT_E_FORMAT naming tensor, row and column; GLINT_OK when every weight is finite.
 enum glint_status glint_model_find_nonfinite(const struct glint_model *model,
