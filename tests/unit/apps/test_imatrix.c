@@ -45,9 +45,9 @@ static int teardown(void **state) {
 }
 
 static int run(const char *model, const char *text, const char *out, const char *window) {
-    char *argv[] = {"imatrix", "-m",       (char *)model,  "-f", (char *)text, "-o", (char *)out,
-                    "-q",      "--window", (char *)window, "-t", "1",          NULL};
-    return glint_cmd_imatrix(12, argv);
+    const char *argv[] = {"imatrix", "-m",       model,  "-f", text, "-o", out,
+                          "-q",      "--window", window, "-t", "1",  NULL};
+    return glint_cmd_imatrix(12, (char **)argv);
 }
 
 // A normed row has mean square 1 before its gain, so these means are known.
