@@ -168,16 +168,17 @@ INLINE void score_tile(int deep, int wide, const struct scoring *at) {
 }
 
 struct summing {
-    const float *weight; // [deep][TILE]
-    const float *keep;   // [deep]
-    const float *value;  // [TILE][stride]
-    float *sum;          // [deep][stride]
+    const float *weight;  // [deep][TILE]
+    const float *keep;    // [deep]
+    const float *value;   // [TILE][stride], or
+    const uint16_t *half; // [TILE][stride] as they lie in the cache
+    float *sum;           // [deep][stride]
     int stride;
     struct glint_range range; // of the tile's keys
 };
 
-// deep x wide vectors of sums.
-INLINE void sum_tile(int deep, int wide, const struct summing *at) {
+// deep x wide vectors of sums, from floats or from halves.
+INLINE void sum_tile(int deep, int wide, bool half, const struct summing *at) {
     vec s[DEEP][GLINT_SIMD_WIDE];
     for (int i = 0; i < deep; i++)
         for (int j = 0; j < wide; j++)
@@ -185,7 +186,8 @@ INLINE void sum_tile(int deep, int wide, const struct summing *at) {
     for (int64_t t = at->range.begin; t < at->range.end; t++) {
         vec v[GLINT_SIMD_WIDE];
         for (int j = 0; j < wide; j++)
-            v[j] = vec_load(at->value + t * at->stride + j * LANES);
+            v[j] = half ? vec_half_load(at->half + t * at->stride + j * LANES)
+                        : vec_load(at->value + t * at->stride + j * LANES);
         for (int i = 0; i < deep; i++) {
             vec w = vec_set(at->weight[i * TILE + t]);
             for (int j = 0; j < wide; j++)
@@ -226,8 +228,8 @@ static void score_vectors(const struct glint_attention_block *block, int m,
 }
 
 // Adds the weighted values of a row's vectors, m and those after it.
-static void sum_vectors(const struct glint_attention_block *block, int m, struct glint_range range,
-                        const float *keep) {
+INLINE void add_values(const struct glint_attention_block *block, int m, struct glint_range range,
+                       const float *keep, const uint16_t *half) {
     for (int end = m + block->n_head, n; m < end; m += n) {
         n = deepest(end - m);
         struct summing at = {.weight = block->scratch->score + m * TILE,
@@ -237,15 +239,28 @@ static void sum_vectors(const struct glint_attention_block *block, int m, struct
         for (int d = 0, wide; d < block->stride; d += wide * LANES) {
             wide = d + WIDE * LANES <= block->stride ? WIDE : 1;
             at.value = block->scratch->tile + d;
+            at.half = half + d;
             at.sum = block->sum + (int64_t)m * block->stride + d;
+            bool h = half != NULL;
             if (n == DEEP)
-                wide == WIDE ? sum_tile(DEEP, WIDE, &at) : sum_tile(DEEP, 1, &at);
+                wide == WIDE ? sum_tile(DEEP, WIDE, h, &at) : sum_tile(DEEP, 1, h, &at);
             else if (n == FEW)
-                wide == WIDE ? sum_tile(FEW, WIDE, &at) : sum_tile(FEW, 1, &at);
+                wide == WIDE ? sum_tile(FEW, WIDE, h, &at) : sum_tile(FEW, 1, h, &at);
             else
-                wide == WIDE ? sum_tile(1, WIDE, &at) : sum_tile(1, 1, &at);
+                wide == WIDE ? sum_tile(1, WIDE, h, &at) : sum_tile(1, 1, h, &at);
         }
     }
+}
+
+static void sum_vectors(const struct glint_attention_block *block, int m, struct glint_range range,
+                        const float *keep) {
+    add_values(block, m, range, keep, NULL);
+}
+
+// The same from halves in the cache: for a single row it saves the detour through floats.
+static void sum_vectors_half(const struct glint_attention_block *block, int m,
+                             struct glint_range range, const float *keep, const uint16_t *half) {
+    add_values(block, m, range, keep, half);
 }
 
 // ---- softmax --------------------------------------------------------------------------------
@@ -353,6 +368,11 @@ static void add_tile(const struct glint_attention_block *block, int32_t first,
         struct glint_range see = row_range(block, r, first, seen);
         if (see.begin < see.end)
             weigh_vectors(block, r * block->n_head, see, keep);
+    }
+    if (block->n_row == 1 && block->plane->dtype_v == GLINT_DTYPE_F16 &&
+        block->plane->head_dim == block->stride) {
+        sum_vectors_half(block, 0, range, keep, (const void *)tile_rows(block, 1, first));
+        return;
     }
     load_values(block, tile_rows(block, 1, first), range);
     for (int r = 0; r < block->n_row; r++) {
