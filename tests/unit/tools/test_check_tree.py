@@ -141,7 +141,8 @@ class Checks(unittest.TestCase):
 
     def test_headers(self):
         check = check_tree.check_headers
-        self.good(check, {"src/a/x.h": "#include <stddef.h>\nsize_t f(void);\n"})
+        self.good(check, {"src/a/x.h": "#include <stddef.h>\nsize_t f(void);\n",
+                          "src/a/y_tmpl.h": "size_t g(void);\n"})
         self.bad(check, {"src/a/x.h": "size_t f(void);\n"}, "does not compile alone")
 
     @unittest.skipUnless(check_tree.find_clang_format(), "clang-format 14 is not here")
