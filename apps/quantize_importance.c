@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// quantize_importance.c — reads a whole importance matrix at open, so that find cannot fail late.
+// Means are kept as float32; what lacks a partner or is not finite refuses the file.
 #include "quantize_importance.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// quantize_run.c — decides every tensor's type first, so that a refusal comes before a byte is
+// written; then streams: workers decode, check and encode shares of a chunk, one thread writes.
+// What a value becomes does not depend on the number of threads or the size of a chunk.
 #include "quantize_run.h"
 
 #include "base/alloc.h"

@@ -57,7 +57,7 @@ PUBLIC_HEADER_USERS = ("base", "engine", "server")
 BACKEND_USERS = ("src/engine/backends.c",)
 # Commands that work on files rather than on an engine may look into those files.
 APPS_ALLOWED = [
-    (re.compile(r"apps/(cmd_)?(convert|quantize|inspect|known)(_\w+)?\.[ch]$"),
+    (re.compile(r"apps/(cmd_)?(convert|quantize|imatrix|inspect|known)(_\w+)?\.[ch]$"),
      "base format quant"),
     (re.compile(r"apps/(cmd_)?serve(_\w+)?\.[ch]$"), "server"),
 ]

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// dtype.c — the table of dtype.def, looked up by id, name or place; and the names of all public
+// type ids, for refusals.
 #include "quant/dtype.h"
 
 #include "base/status.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// fit.c — laying out groups in tiles, and the two searches over scales. The inner loops are a
+// table of fit_kernels.h.
 #include "quant/fit.h"
 
 #include "base/half.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// fit_k.c — K blocks: free fits of the groups, integers under common factors, then rounds of
+// moving each integer to its best neighbour and fitting the factors anew.
 #include "quant/fit_k.h"
 
 #include "base/half.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// fit_scalar.c — the inner loops in plain C: the definition that tiers reproduce bit by bit.
 #include "quant/fit_kernels.h"
 
 #include <math.h>
