@@ -58,15 +58,17 @@ def main():
             outs = {}
             for name, flags in (("exact", ["--exact-activations"]), ("int8", [])):
                 out = os.path.join(folder, name)
-                subprocess.run([glint, "eval", "-m", model, "--ids", text, "--logits", out, "-ctk", "f32",
-                                "-ctv", "f32", "-c", "512", "-q"] + flags, check=True, stdout=subprocess.DEVNULL)
+                command = [glint, "eval", "-m", model, "--ids", text, "--logits", out, "-q",
+                           "-ctk", "f32", "-ctv", "f32", "-c", "512"] + flags
+                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
                 outs[name] = rows(out, len(ids))
             out = os.path.join(folder, "peer")
-            subprocess.run([probe, model, "logits", out, text], check=True, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, env=dict(os.environ, KVF32="1"))
+            subprocess.run([probe, model, "logits", out, text], check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           env=dict(os.environ, KVF32="1"))
             peer = rows(out, len(ids))
-            print(f"{kind:6} {mean_kl(outs['exact'], outs['int8']):11.5f} {mean_kl(outs['exact'], peer):11.5f}",
-                  flush=True)
+            ours, theirs = mean_kl(outs["exact"], outs["int8"]), mean_kl(outs["exact"], peer)
+            print(f"{kind:6} {ours:11.5f} {theirs:11.5f}", flush=True)
 
 
 if __name__ == "__main__":

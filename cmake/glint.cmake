@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# glint_folder(NAME SOURCES ... DEPENDS ...): the static library of src/NAME.
-# DEPENDS names the other folders it may include.
+# glint_folder(NAME [SOURCES ...] DEPENDS ...): the static library of src/NAME; without sources, its
+# headers. DEPENDS names the other folders it may include.
 function(glint_folder name)
     cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
-    add_library(glint_${name} STATIC ${arg_SOURCES})
-    target_include_directories(glint_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
+    if(arg_SOURCES)
+        set(reach PUBLIC)
+        add_library(glint_${name} STATIC ${arg_SOURCES})
+    else()
+        set(reach INTERFACE)
+        add_library(glint_${name} INTERFACE)
+    endif()
+    target_include_directories(glint_${name} ${reach} ${PROJECT_SOURCE_DIR}/src
         ${PROJECT_SOURCE_DIR}/include)
-    target_link_libraries(glint_${name} PUBLIC glint_flags)
-    if(NOT GLINT_SANITIZE)
+    target_link_libraries(glint_${name} ${reach} glint_flags)
+    if(arg_SOURCES AND NOT GLINT_SANITIZE)
         target_compile_options(glint_${name} PRIVATE -Wframe-larger-than=8192)
     endif()
     foreach(other ${arg_DEPENDS})
-        target_link_libraries(glint_${name} PUBLIC glint_${other})
+        target_link_libraries(glint_${name} ${reach} glint_${other})
     endforeach()
 endfunction()
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cpu_backend.h — the CPU backend's own fields, seen by the files of this folder only.
-// The ops (rows.c, attention_blocks.c, matmul.c) divide the work over the pool; the kernels they call
-// handle one row, one range or one attention block each and are what a tier replaces.
+// The ops (rows.c, attention_blocks.c, matmul.c) divide the work over the pool; the kernels they
+// call handle one row, one range or one attention block each and are what a tier replaces.
 #ifndef GLINT_CPU_CPU_BACKEND_H
 #define GLINT_CPU_CPU_BACKEND_H
 
