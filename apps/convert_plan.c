@@ -8,7 +8,7 @@
 #include "interrupt.h"
 #include "progress.h"
 
-#include <math.h>
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -201,10 +201,16 @@ struct writing {
 static enum glint_status check_values(const struct writing *writing,
                                       const struct glint_convert_item *item, uint64_t first,
                                       uint64_t n) {
-    float limit = item->dtype->dtype == GLINT_DTYPE_F16 ? 65504.0f : INFINITY;
+    // As bits, magnitudes order like numbers, with infinities and NaN on top.
+    uint32_t limit = glint_float_bits(item->dtype->dtype == GLINT_DTYPE_F16 ? 65504.0f : FLT_MAX);
+    uint32_t largest = 0;
     for (uint64_t i = 0; i < n; i++) {
+        uint32_t magnitude = glint_float_bits(writing->values[i]) & 0x7fffffffu;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    for (uint64_t i = 0; largest > limit && i < n; i++) {
         float value = writing->values[i];
-        if (isfinite(value) && fabsf(value) <= limit)
+        if ((glint_float_bits(value) & 0x7fffffffu) <= limit)
             continue;
         const char *path =
             item->source ? glint_safetensors_file(writing->plan->weights, item->source->i_file)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cursor.c — bounded little-endian reads; assembled byte by byte, so any host order works.
+// cursor.c — reads that stop at the end of the bytes. The loads themselves are inline in cursor.h:
+// converters call them for every value of a model.
 #include "format/cursor.h"
-
-#include <string.h>
 
 struct glint_cursor glint_cursor_of(const void *data, size_t n) {
     return (struct glint_cursor){.data = data, .n = n};
@@ -40,30 +39,4 @@ uint32_t glint_cursor_u32(struct glint_cursor *cursor) {
 uint64_t glint_cursor_u64(struct glint_cursor *cursor) {
     const uint8_t *bytes = glint_cursor_take(cursor, 8);
     return bytes ? glint_load_u64(bytes) : 0;
-}
-
-uint16_t glint_load_u16(const uint8_t *bytes) {
-    return (uint16_t)(bytes[0] | bytes[1] << 8);
-}
-
-uint32_t glint_load_u32(const uint8_t *bytes) {
-    return glint_load_u16(bytes) | (uint32_t)glint_load_u16(bytes + 2) << 16;
-}
-
-uint64_t glint_load_u64(const uint8_t *bytes) {
-    return glint_load_u32(bytes) | (uint64_t)glint_load_u32(bytes + 4) << 32;
-}
-
-float glint_load_f32(const uint8_t *bytes) {
-    uint32_t bits = glint_load_u32(bytes);
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-double glint_load_f64(const uint8_t *bytes) {
-    uint64_t bits = glint_load_u64(bytes);
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct glint_cursor {
     const uint8_t *data; // borrowed [n]
@@ -26,11 +27,32 @@ uint16_t glint_cursor_u16(struct glint_cursor *cursor);
 uint32_t glint_cursor_u32(struct glint_cursor *cursor);
 uint64_t glint_cursor_u64(struct glint_cursor *cursor);
 
-// Little-endian loads from bytes already known to be there, any alignment.
-uint16_t glint_load_u16(const uint8_t *bytes);
-uint32_t glint_load_u32(const uint8_t *bytes);
-uint64_t glint_load_u64(const uint8_t *bytes);
-float glint_load_f32(const uint8_t *bytes);
-double glint_load_f64(const uint8_t *bytes);
+// Little-endian loads from bytes already known to be there, any alignment, any host order.
+static inline uint16_t glint_load_u16(const uint8_t *bytes) {
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+static inline uint32_t glint_load_u32(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+static inline uint64_t glint_load_u64(const uint8_t *bytes) {
+    return glint_load_u32(bytes) | (uint64_t)glint_load_u32(bytes + 4) << 32;
+}
+
+static inline float glint_load_f32(const uint8_t *bytes) {
+    uint32_t bits = glint_load_u32(bytes);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline double glint_load_f64(const uint8_t *bytes) {
+    uint64_t bits = glint_load_u64(bytes);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 #endif
