@@ -4,6 +4,11 @@
 
 #include "prompt/template_names.h"
 
+// The items to map or select from; whatever is false has none.
+static bool items_of(struct glint_render *r, struct glint_value in, const struct glint_list **out) {
+    return glint_render_items(r, glint_value_truth(in) ? in : glint_value_undefined(NULL), out);
+}
+
 static bool item_at(struct glint_render *r, struct glint_value in, struct glint_args *args,
                     bool last, struct glint_value *out) {
     const struct glint_list *items = NULL;
@@ -85,7 +90,7 @@ static struct glint_args rest_of(const struct glint_args *args) {
 bool glint_filter_map(struct glint_render *r, struct glint_value in, struct glint_args *args,
                       struct glint_value *out) {
     const struct glint_list *items = NULL;
-    if (!glint_render_items(r, in, &items))
+    if (!items_of(r, in, &items))
         return false;
     struct glint_list *mapped = glint_list_make(r->heap, items->n);
     if (!mapped)
@@ -130,7 +135,7 @@ static bool select_items(struct glint_render *r, struct glint_value in, struct g
     int id = name.kind == GLINT_VALUE_STRING ? glint_test_find(glint_string_view(name.as.text)) : 0;
     if (id == 0 && name.kind != GLINT_VALUE_NONE)
         return glint_render_fail(r, GLINT_E_ARG, "select: expected the name of a test");
-    if (!glint_render_items(r, in, &items))
+    if (!items_of(r, in, &items))
         return false;
     struct glint_list *kept = glint_list_make(r->heap, items->n);
     if (!kept)

@@ -141,6 +141,11 @@ static bool eval_unary(struct glint_render *r, const struct glint_node *node,
         *out = glint_value_bool(!glint_value_truth(value));
         return true;
     }
+    if (value.kind == GLINT_VALUE_FLOAT) { // 0 - x would lose the sign of a zero
+        *out =
+            glint_value_float(node->op == GLINT_OP_SUBTRACT ? -value.as.number : value.as.number);
+        return true;
+    }
     return glint_render_binary(r, (enum glint_op)node->op, glint_value_int(0), value, out);
 }
 

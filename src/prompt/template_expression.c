@@ -539,8 +539,7 @@ static bool at_test_argument(const struct glint_parser *p) {
         return true;
     if (token->kind == GLINT_TOKEN_OPERATOR)
         return glint_parse_at_operator(p, "[") || glint_parse_at_operator(p, "{");
-    static const char *const followers[] = {"else", "or",  "and", "is",
-                                            "if",   "not", "in",  "recursive"};
+    static const char *const followers[] = {"else", "or", "and"};
     for (size_t i = 0; i < sizeof followers / sizeof *followers; i++) {
         if (glint_view_is(token->text, followers[i]))
             return false;
@@ -560,6 +559,10 @@ static int32_t parse_test(struct glint_parser *p, int32_t operand) {
         return glint_parse_fail(p, GLINT_E_UNSUPPORTED, token->line, "test '%.*s' is not supported",
                                 (int)name.n, name.data);
     int32_t args = GLINT_NO_NODE;
+    // Jinja takes these words for the test's argument, which never was meant.
+    if (glint_parse_at_name(p, "is") || glint_parse_at_name(p, "if") ||
+        glint_parse_at_name(p, "not") || glint_parse_at_name(p, "in"))
+        return glint_parse_unexpected(p, "parentheses around the test");
     if (glint_parse_at_operator(p, "(")) {
         args = parse_args(p);
     } else if (at_test_argument(p)) {

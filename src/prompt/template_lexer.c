@@ -189,7 +189,8 @@ static size_t digits_at(const struct lexer *lexer, size_t from) {
 static enum glint_status lex_number(struct lexer *lexer) {
     size_t n = digits_at(lexer, 0);
     enum glint_token_kind kind = GLINT_TOKEN_INTEGER;
-    size_t fraction = peek(lexer, n) == '.' ? digits_at(lexer, n + 1) : 0;
+    bool after_dot = lexer->at != 0 && lexer->source.data[lexer->at - 1] == '.'; // a.0.1
+    size_t fraction = peek(lexer, n) == '.' && !after_dot ? digits_at(lexer, n + 1) : 0;
     if (fraction != 0) {
         kind = GLINT_TOKEN_FLOAT;
         n += 1 + fraction;

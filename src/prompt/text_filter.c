@@ -141,6 +141,12 @@ bool glint_filter_string(struct glint_render *r, struct glint_value in, struct g
     return true;
 }
 
+static bool require_string(struct glint_render *r, const char *filter, struct glint_value in) {
+    return in.kind == GLINT_VALUE_STRING || in.kind == GLINT_VALUE_UNDEFINED ||
+           glint_render_fail(r, GLINT_E_ARG, "%s: expected a string, found %s", filter,
+                             glint_value_kind_name(in));
+}
+
 // Every line but the first (with `first`, that one too) is indented; empty ones only with `blank`.
 bool glint_filter_indent(struct glint_render *r, struct glint_value in, struct glint_args *args,
                          struct glint_value *out) {
@@ -149,8 +155,8 @@ bool glint_filter_indent(struct glint_render *r, struct glint_value in, struct g
     glint_args_take(args, "width", &width, NULL);
     bool first = glint_args_bool(args, "first", false);
     bool blank = glint_args_bool(args, "blank", false);
-    if (!glint_args_end(r, args) || !glint_render_text(r, in, &text) ||
-        !glint_render_charge(r, text->n / 8))
+    if (!require_string(r, "indent", in) || !glint_args_end(r, args) ||
+        !glint_render_text(r, in, &text) || !glint_render_charge(r, text->n / 8))
         return false;
     bool is_text = width.kind == GLINT_VALUE_STRING;
     int64_t n_spaces = is_text || width.kind != GLINT_VALUE_INT ? 0 : width.as.integer;
@@ -183,8 +189,8 @@ bool glint_filter_truncate(struct glint_render *r, struct glint_value in, struct
         return false;
     bool kill = glint_args_bool(args, "killwords", false);
     if (!glint_args_text(r, args, "end", &end) || !glint_args_int(r, args, "leeway", &leeway) ||
-        !glint_args_end(r, args) || !glint_render_text(r, in, &text) ||
-        !glint_render_charge(r, text->n / 16))
+        !glint_args_end(r, args) || !require_string(r, "truncate", in) ||
+        !glint_render_text(r, in, &text) || !glint_render_charge(r, text->n / 16))
         return false;
     int64_t n_end = end ? (int64_t)end->n_chars : 3;
     if (length < n_end || leeway < 0)

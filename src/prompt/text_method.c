@@ -92,10 +92,8 @@ static bool split_space(struct glint_render *r, const struct split *split, struc
     size_t at = skip_space(text, 0);
     while (at < text->n) {
         size_t end = word_end(text, at);
-        if (split->limit >= 0 && (int64_t)pieces->n == split->limit) {
-            struct glint_view rest = {.data = text->data + at, .n = text->n - at};
-            return add_piece(r, pieces, text, at, text->n - glint_trailing_space(rest));
-        }
+        if (split->limit >= 0 && (int64_t)pieces->n == split->limit)
+            return add_piece(r, pieces, text, at, text->n);
         if (!add_piece(r, pieces, text, at, end))
             return false;
         at = skip_space(text, end);
@@ -134,7 +132,7 @@ static bool rsplit_space(struct glint_render *r, const struct split *split, stru
             return true;
         size_t begin = end;
         if (split->limit >= 0 && (int64_t)pieces->n == split->limit)
-            return add_piece(r, pieces, text, skip_space(text, 0), end);
+            return add_piece(r, pieces, text, 0, end);
         while (begin > 0) {
             size_t start = begin - 1;
             while (start > 0 && ((unsigned char)text->data[start] & 0xc0u) == 0x80u)

@@ -190,10 +190,9 @@ bool glint_render_slice(struct glint_render *r, struct glint_value object,
     if (object.kind == GLINT_VALUE_UNDEFINED)
         return fail_undefined(r, object);
     bool is_text = object.kind == GLINT_VALUE_STRING;
-    if (!is_text && !glint_value_is_list(object)) {
-        *out = glint_value_undefined(NULL);
-        return true;
-    }
+    if (!is_text && !glint_value_is_list(object))
+        return glint_render_fail(r, GLINT_E_ARG, "%s cannot be sliced",
+                                 glint_value_kind_name(object));
     size_t n = is_text ? object.as.text->n_chars : object.as.list->n;
     if (!resolve_slice(r, bounds, n, &slice))
         return false;
