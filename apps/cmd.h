@@ -6,6 +6,7 @@
 
 int glint_cmd_bench(int argc, char **argv);
 int glint_cmd_convert(int argc, char **argv);
+int glint_cmd_detokenize(int argc, char **argv);
 int glint_cmd_eval(int argc, char **argv);
 int glint_cmd_imatrix(int argc, char **argv);
 int glint_cmd_inspect(int argc, char **argv);
@@ -14,5 +15,6 @@ int glint_cmd_perplexity(int argc, char **argv);
 int glint_cmd_quantize(int argc, char **argv);
 int glint_cmd_run(int argc, char **argv);
 int glint_cmd_template(int argc, char **argv);
+int glint_cmd_tokenize(int argc, char **argv);
 
 #endif

@@ -22,6 +22,8 @@ static const struct command commands[] = {
     {"imatrix", "importance of weights, for quantize", glint_cmd_imatrix},
     {"template", "a conversation as the prompt the model sees", glint_cmd_template},
     {"parse", "model output as a message", glint_cmd_parse},
+    {"tokenize", "text to token ids", glint_cmd_tokenize},
+    {"detokenize", "token ids to text", glint_cmd_detokenize},
     {"eval", "logits and hidden rows of given tokens", glint_cmd_eval},
     {"perplexity", "how well a model predicts a text", glint_cmd_perplexity},
     {"bench", "prefill and decode speed", glint_cmd_bench},

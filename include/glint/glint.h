@@ -243,6 +243,9 @@ struct glint_text {
 };
 enum glint_status glint_tokenize(const struct glint_engine *engine, const struct glint_text *text,
                                  struct glint_ids *ids, struct glint_error *err);
+// For texts that come in blocks: the largest offset q <= n at which a text that begins with these
+// n bytes may be cut without changing its ids; 0 when there is none.
+size_t glint_tokenize_cut(const char *data, size_t n);
 // True for the ids that end a turn.
 bool glint_is_stop(const struct glint_engine *engine, int32_t id);
 // Bytes of an ordinary token, literal text of a special one; n may be NULL.

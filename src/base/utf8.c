@@ -4,6 +4,8 @@
 // out overlong forms, surrogates and values past U+10FFFF.
 #include "base/utf8.h"
 
+#include <string.h>
+
 enum { REPLACEMENT = 0xfffd };
 
 // What a lead byte promises.
@@ -84,6 +86,15 @@ unsigned glint_utf8_put(uint32_t code, char out[GLINT_UTF8_MAX]) {
 
 bool glint_utf8_is_valid(const char *data, size_t n) {
     for (size_t i = 0; i < n;) {
+        uint64_t word; // most text is ASCII: eight bytes at a time
+        while (n - i >= sizeof word) {
+            memcpy(&word, data + i, sizeof word);
+            if (word & 0x8080808080808080u)
+                break;
+            i += sizeof word;
+        }
+        if (i == n)
+            break;
         struct glint_utf8_step step = glint_utf8_next(data + i, n - i);
         if (!step.valid)
             return false;

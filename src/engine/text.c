@@ -26,6 +26,10 @@ enum glint_status glint_tokenize(const struct glint_engine *engine, const struct
     return status;
 }
 
+size_t glint_tokenize_cut(const char *data, size_t n) {
+    return glint_encode_safe_cut(data, n);
+}
+
 void glint_ids_free(struct glint_ids *ids) {
     glint_free(ids->data);
     *ids = (struct glint_ids){0};

@@ -35,21 +35,38 @@ static enum glint_status reserve(struct glint_encoding *encoding, size_t n,
     return GLINT_OK;
 }
 
+enum { BATCH = 16 }; // pieces looked up together: memory is far away, but many can be on the way
+
+// Next pieces of a run from *begin on; returns how many and moves *begin behind them.
+static int next_pieces(const struct glint_vocab *vocab, struct glint_view run, size_t *begin,
+                       struct glint_token_key *pieces) {
+    int n_pieces = 0;
+    while (n_pieces < BATCH && *begin < run.n) {
+        size_t end = glint_split_next(run.data, run.n, *begin);
+        pieces[n_pieces] = glint_token_key_of(run.data + *begin, end - *begin, run.n - *begin);
+        glint_token_table_prefetch(&vocab->ordinary, &pieces[n_pieces]);
+        n_pieces++;
+        *begin = end;
+    }
+    return n_pieces;
+}
+
 // Ordinary text between two special tokens, well-formed.
-static enum glint_status encode_run(const struct glint_vocab *vocab, const char *text, size_t n,
+static enum glint_status encode_run(const struct glint_vocab *vocab, struct glint_view run,
                                     struct glint_encoding *encoding, struct glint_error *err) {
-    for (size_t begin = 0; begin < n;) {
-        size_t end = glint_split_next(text, n, begin);
-        size_t n_piece = end - begin;
-        GLINT_TRY(reserve(encoding, n_piece, err));
-        uint64_t head = glint_token_head(text + begin, n_piece, n - begin);
-        int32_t id = glint_token_table_find(&vocab->ordinary, text + begin, n_piece, head);
-        if (id >= 0)
-            encoding->ids[encoding->n++] = id;
-        else
-            GLINT_TRY(glint_merge_piece(vocab, (struct glint_view){text + begin, n_piece}, encoding,
-                                        err));
-        begin = end;
+    struct glint_token_key pieces[BATCH];
+    for (size_t begin = 0; begin < run.n;) {
+        size_t batch_begin = begin;
+        int n_pieces = next_pieces(vocab, run, &begin, pieces);
+        GLINT_TRY(reserve(encoding, begin - batch_begin, err));
+        for (int i = 0; i < n_pieces; i++) {
+            int32_t id = glint_token_table_find(&vocab->ordinary, &pieces[i]);
+            struct glint_view piece = {pieces[i].data, pieces[i].n};
+            if (id >= 0)
+                encoding->ids[encoding->n++] = id;
+            else
+                GLINT_TRY(glint_merge_piece(vocab, piece, encoding, err));
+        }
     }
     return GLINT_OK;
 }
@@ -57,14 +74,15 @@ static enum glint_status encode_run(const struct glint_vocab *vocab, const char 
 static enum glint_status encode_any(const struct glint_vocab *vocab, const char *text, size_t n,
                                     struct glint_encoding *encoding, struct glint_error *err) {
     if (glint_utf8_is_valid(text, n))
-        return encode_run(vocab, text, n, encoding, err);
+        return encode_run(vocab, (struct glint_view){text, n}, encoding, err);
     glint_buffer_clear(&encoding->repaired);
     glint_utf8_repair(&encoding->repaired, text, n);
     if (encoding->repaired.failed) {
         glint_buffer_fini(&encoding->repaired);
         return glint_fail(err, GLINT_E_NOMEM, "text: no memory to repair %zu bytes of UTF-8", n);
     }
-    return encode_run(vocab, encoding->repaired.data, encoding->repaired.n, encoding, err);
+    struct glint_view run = {encoding->repaired.data, encoding->repaired.n};
+    return encode_run(vocab, run, encoding, err);
 }
 
 struct special {

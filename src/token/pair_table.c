@@ -17,7 +17,8 @@ enum glint_status glint_pair_table_init(struct glint_pair_table *table, int64_t 
     table->shift = 64 - bits;
     table->slots = glint_alloc(n_slots, sizeof *table->slots);
     table->bytes = glint_alloc(256 * 256, sizeof *table->bytes);
-    if (!table->slots || !table->bytes)
+    table->filter = glint_alloc((size_t)1 << (GLINT_PAIR_FILTER_BITS - 6), sizeof *table->filter);
+    if (!table->slots || !table->bytes || !table->filter)
         return glint_fail(err, GLINT_E_NOMEM, "vocabulary: no memory for %lld merges",
                           (long long)n_pairs);
     memset(table->bytes, 0xff, 256 * 256 * sizeof *table->bytes); // rank NONE, joined -1
@@ -29,8 +30,10 @@ enum glint_status glint_pair_table_init(struct glint_pair_table *table, int64_t 
 void glint_pair_table_fini(struct glint_pair_table *table) {
     glint_free(table->slots);
     glint_free(table->bytes);
+    glint_free(table->filter);
     table->slots = NULL;
     table->bytes = NULL;
+    table->filter = NULL;
 }
 
 enum glint_status glint_pair_table_add(struct glint_pair_table *table, struct glint_pair_slot entry,
@@ -38,7 +41,10 @@ enum glint_status glint_pair_table_add(struct glint_pair_table *table, struct gl
     if (bytes >= 0 && entry.join.rank < table->bytes[bytes].rank)
         table->bytes[bytes] = entry.join;
     size_t mask = ((size_t)1 << (64 - table->shift)) - 1;
-    size_t at = glint_pair_home(table, entry.left, entry.right);
+    uint64_t hash = glint_pair_hash(entry.left, entry.right);
+    uint64_t bit = hash >> (64 - GLINT_PAIR_FILTER_BITS);
+    size_t at = (size_t)(hash >> table->shift);
+    table->filter[bit >> 6] |= (uint64_t)1 << (bit & 63);
     for (int i_probe = 0; i_probe < GLINT_TABLE_MAX_PROBES; i_probe++, at = (at + 1) & mask) {
         struct glint_pair_slot *slot = &table->slots[at];
         if (slot->join.rank == GLINT_RANK_NONE) {

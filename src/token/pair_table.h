@@ -19,9 +19,12 @@ struct glint_pair_slot {
     struct glint_join join; // rank GLINT_RANK_NONE: empty slot
 };
 
+enum { GLINT_PAIR_FILTER_BITS = 22 }; // 512 KiB, which stays in the second-level cache
+
 struct glint_pair_table {
     struct glint_pair_slot *slots; // owned, 1 << (64 - shift) of them
     unsigned shift;
+    uint64_t *filter;         // owned, 1 << GLINT_PAIR_FILTER_BITS bits: 0 where no pair hashes to
     struct glint_join *bytes; // owned, [256 * 256]: first byte * 256 + second byte
 };
 
@@ -32,17 +35,20 @@ void glint_pair_table_fini(struct glint_pair_table *table);
 // both tokens are single bytes, else -1. GLINT_E_LIMIT when too many pairs collide.
 enum glint_status glint_pair_table_add(struct glint_pair_table *table, struct glint_pair_slot entry,
                                        int bytes);
-static inline size_t glint_pair_home(const struct glint_pair_table *table, int32_t left,
-                                     int32_t right) {
+static inline uint64_t glint_pair_hash(int32_t left, int32_t right) {
     uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
     key = (key ^ key >> 29) * 0xd6e8feb86659fd93u;
-    return (size_t)((key ^ key >> 32) * 0x9e3779b97f4a7c15u >> table->shift);
+    return (key ^ key >> 32) * 0x9e3779b97f4a7c15u;
 }
 
 static inline struct glint_join glint_pair_table_find(const struct glint_pair_table *table,
                                                       int32_t left, int32_t right) {
+    uint64_t hash = glint_pair_hash(left, right), bit = hash >> (64 - GLINT_PAIR_FILTER_BITS);
+    // Most pairs that are asked for do not join.
+    if (!(table->filter[bit >> 6] >> (bit & 63) & 1))
+        return (struct glint_join){GLINT_RANK_NONE, -1};
     size_t mask = ((size_t)1 << (64 - table->shift)) - 1;
-    size_t at = glint_pair_home(table, left, right);
+    size_t at = (size_t)(hash >> table->shift);
     for (;; at = (at + 1) & mask) {
         const struct glint_pair_slot *slot = &table->slots[at];
         if ((slot->left == left && slot->right == right) || slot->join.rank == GLINT_RANK_NONE)

@@ -12,6 +12,12 @@
 
 enum { GLINT_TABLE_MAX_PROBES = 256 };
 
+#ifdef __GNUC__
+#define GLINT_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define GLINT_PREFETCH(address) ((void)(address))
+#endif
+
 struct glint_token_slot {
     uint64_t head; // first 8 bytes, zero after the key's end
     uint32_t n;    // bytes of the key; 0: empty slot
@@ -57,11 +63,33 @@ static inline uint64_t glint_token_hash(const char *data, size_t n, uint64_t hea
     return (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
 }
 
-// Id of the key of n >= 1 bytes, or -1. head is glint_token_head of it.
+// A key that was hashed ahead of its look-up, so that the slot can be on its way meanwhile.
+struct glint_token_key {
+    const char *data;
+    size_t n; // >= 1
+    uint64_t head, hash;
+};
+
+static inline struct glint_token_key glint_token_key_of(const char *data, size_t n,
+                                                        size_t readable) {
+    struct glint_token_key key = {data, n, glint_token_head(data, n, readable), 0};
+    key.hash = glint_token_hash(data, n, key.head);
+    return key;
+}
+
+static inline void glint_token_table_prefetch(const struct glint_token_table *table,
+                                              const struct glint_token_key *key) {
+    GLINT_PREFETCH(&table->slots[key->hash >> table->shift]);
+}
+
+// Id of the key, or -1.
 static inline int32_t glint_token_table_find(const struct glint_token_table *table,
-                                             const char *data, size_t n, uint64_t head) {
+                                             const struct glint_token_key *key) {
+    const char *data = key->data;
+    size_t n = key->n;
+    uint64_t head = key->head;
     size_t mask = ((size_t)1 << (64 - table->shift)) - 1;
-    size_t at = (size_t)(glint_token_hash(data, n, head) >> table->shift);
+    size_t at = (size_t)(key->hash >> table->shift);
     for (;; at = (at + 1) & mask) {
         const struct glint_token_slot *slot = &table->slots[at];
         if (slot->n == 0)

@@ -91,10 +91,11 @@ bool glint_vocab_is_special(const struct glint_vocab *vocab, int32_t id) {
     return glint_vocab_is_token(vocab, id) && vocab->types[id] != GLINT_TOKEN_NORMAL;
 }
 
-static int32_t find_in(const struct glint_token_table *table, struct glint_view key) {
-    if (key.n == 0)
+static int32_t find_in(const struct glint_token_table *table, struct glint_view bytes) {
+    if (bytes.n == 0)
         return -1;
-    return glint_token_table_find(table, key.data, key.n, glint_token_head(key.data, key.n, key.n));
+    struct glint_token_key key = glint_token_key_of(bytes.data, bytes.n, bytes.n);
+    return glint_token_table_find(table, &key);
 }
 
 int32_t glint_vocab_find_special(const struct glint_vocab *vocab, struct glint_view text) {
