@@ -21,6 +21,7 @@ struct glint_scope {
     struct glint_binding *bindings; // [n]
     size_t n;
     size_t capacity;
+    bool captured; // a macro defined here or further in keeps it
 };
 
 struct glint_macro {

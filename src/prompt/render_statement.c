@@ -94,11 +94,15 @@ static enum flow run_rounds(struct glint_render *r, const struct glint_node *nod
                             struct glint_loop *loop) {
     struct glint_scope *outer = r->scope;
     struct glint_value as_value = {.kind = GLINT_VALUE_LOOP, .as.loop = loop};
+    struct glint_scope *inner = NULL;
     enum flow flow = FLOW_NEXT;
     for (; loop->index < loop->items->n; loop->index++) {
         r->scope = outer;
-        struct glint_scope *inner = glint_scope_make(r, outer);
         r->line = node->line;
+        if (!inner || inner->captured)
+            inner = glint_scope_make(r, outer);
+        else
+            inner->n = 0; // the next round starts afresh in the same place
         if (!inner || !glint_render_charge(r, 1) ||
             !glint_scope_set(r, inner, r->t->loop, as_value) ||
             !glint_render_assign(r, inner, node->a, loop->items->items[loop->index])) {
@@ -206,6 +210,8 @@ static bool make_macro(struct glint_render *r, int32_t node, struct glint_value 
     if (!macro)
         return glint_render_no_memory(r);
     *macro = (struct glint_macro){.node = node, .scope = r->scope};
+    for (struct glint_scope *scope = r->scope; scope && !scope->captured; scope = scope->parent)
+        scope->captured = true;
     *out = (struct glint_value){.kind = GLINT_VALUE_MACRO, .as.macro = macro};
     return true;
 }
