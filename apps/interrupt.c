@@ -21,6 +21,9 @@ void glint_interrupt_watch(void) {
     seen = 0;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = SIG_IGN; // a write past `ulimit -f` then fails like one to a full disk
+    action.sa_flags = 0;
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 bool glint_interrupt_seen(void) {

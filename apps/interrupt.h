@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-// From here on the first signal only sets the flag; a second one ends the program at once.
+// From here on the first signal only sets the flag; a second one ends the program at once. Passing
+// the limit on file sizes becomes an error of the write.
 void glint_interrupt_watch(void);
 bool glint_interrupt_seen(void);
 
