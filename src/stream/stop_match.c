@@ -83,6 +83,10 @@ bool glint_stop_match_put(struct glint_stop_match *match, struct glint_view data
         size_t complete = 0;
         longest = 0;
         glint_buffer_append_char(&match->held, data.data[at]);
+        if (match->held.failed) {
+            out->failed = true;
+            return false;
+        }
         for (size_t i = 0; i < match->n_stops; i++) {
             struct glint_stop *stop = &match->stops[i];
             step(stop, data.data[at]);
@@ -99,7 +103,6 @@ bool glint_stop_match_put(struct glint_stop_match *match, struct glint_view data
     }
     if (data.n != 0)
         release(match, longest, out);
-    out->failed = out->failed || match->held.failed;
     return false;
 }
 

@@ -157,7 +157,7 @@ static bool tail_accepts(struct glint_stream *s, char c) {
 
 // In the blanks behind a recipient, a 't' may begin another recipient after the last blank.
 static bool tail_restarts(struct glint_stream *s, char c) {
-    if (s->tail_state != TAIL_BLANK || c != 't')
+    if (s->tail_state != TAIL_BLANK || c != 't' || s->tail.failed)
         return false;
     char blank = s->tail.data[s->tail.n - 1];
     s->tail.n--;
