@@ -22,11 +22,16 @@ all:
 	@command -v nvcc >/dev/null || echo "No CUDA toolkit found: building for the CPU alone."
 	@cmake --build --preset release -j $(JOBS) --target glint
 
-# Builds the program and lets the small checkpoint kept in the tree continue a prompt.
+# Builds the program and lets the small model that ships with it answer: a question, then a call
+# of a tool it has never seen.
 demo: all
-	@mkdir -p build/demo
-	$(GLINT) convert tests/golden/nano -o build/demo/nano.gguf
-	$(GLINT) run -m build/demo/nano.gguf --prompt-ids 504,17,99,23 -n 24 --ids
+	@echo '> Who are you?'
+	@$(GLINT) run -m models/glimmer-mini.gguf --temp 0 -p 'Who are you?'
+	@echo; echo '> What is 47 + 38?'
+	@$(GLINT) run -m models/glimmer-mini.gguf --temp 0 -p 'What is 47 + 38?'
+	@echo; echo '> What is the weather in Oslo?   (with the tool of tools/demo/weather.json)'
+	@$(GLINT) run -m models/glimmer-mini.gguf --temp 0 --tools tools/demo/weather.json \
+	    -p 'What is the weather in Oslo?'
 
 # Builds and runs every test. PRESET picks another build: debug, asan, tsan.
 test:

@@ -5,12 +5,18 @@
 #include "interrupt.h"
 #include "json_out.h"
 #include "options.h"
+#include "run_chat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+enum {
+    OPT_SYSTEM = 100,
+    OPT_EFFORT,
+    OPT_TOOLS,
+};
 enum {
     OPT_PROMPT = 1,
     OPT_FILE,
@@ -27,7 +33,10 @@ static const struct glint_option options[] = {
     {OPT_FILE, {"f", "file"}, "FILE", "the prompt from a file; - is standard input"},
     {OPT_PROMPT_IDS, {"prompt-ids"}, "LIST", "the prompt as token ids: 1,2,3 or @FILE"},
     {OPT_N, {"n", "predict"}, "N", "stop after N tokens (default: when the model stops)"},
-    {OPT_RAW, {"raw"}, NULL, "continue the text as it is"},
+    {OPT_RAW, {"raw"}, NULL, "continue the text as it is, without the chat template"},
+    {OPT_SYSTEM, {"sys", "system"}, "TEXT", "system message (default: the template's own)"},
+    {OPT_EFFORT, {"effort"}, "LEVEL", "reasoning: low, medium, high or xhigh"},
+    {OPT_TOOLS, {"tools"}, "FILE", "JSON array of tools the model may call"},
     {OPT_IDS, {"ids"}, NULL, "print the new token ids, one a line, instead of text"},
     {OPT_IGNORE_EOS, {"ignore-eos"}, NULL, "go on after a stop token"},
     {OPT_JSON, {"json"}, NULL, "print one JSON object"},
@@ -48,6 +57,8 @@ struct run {
     const char *prompt, *file, *prompt_ids;
     int64_t n_predict; // -1: no limit
     bool raw, ids, ignore_eos, json;
+    bool use_chat; // the chat template in front, the dialect taken apart behind
+    struct glint_run_chat chat;
     struct glint_ids input;
     struct glint_engine *engine;
     struct glint_session *session;
@@ -98,6 +109,15 @@ static bool parse(struct run *run, int argc, char **argv, int *result) {
         case OPT_JSON:
             run->json = true;
             break;
+        case OPT_SYSTEM:
+            run->chat.system = state.value;
+            break;
+        case OPT_EFFORT:
+            run->chat.effort = state.value;
+            break;
+        case OPT_TOOLS:
+            run->chat.tools_path = state.value;
+            break;
         default:
             ok = glint_engine_args_take(&run->args, &state, id);
         }
@@ -116,6 +136,9 @@ static bool parse(struct run *run, int argc, char **argv, int *result) {
             glint_options_usage(&command, "needs -m MODEL and one of -p, -f and --prompt-ids");
         return false;
     }
+    run->use_chat = !run->raw && !run->prompt_ids;
+    run->chat.keep = run->json || run->ids;
+    run->chat.quiet = run->args.quiet;
     return true;
 }
 
@@ -134,10 +157,15 @@ static bool read_prompt(struct run *run, int *result) {
     char *owned = run->file ? glint_read_file(&command, run->file, &n) : NULL;
     if (run->file && !owned)
         return false;
-    struct glint_text text = {.data = owned ? owned : run->prompt, .n = n, .add_bos = true};
+    const char *words = owned ? owned : run->prompt;
+    struct glint_text text = {.data = words, .n = n, .add_bos = true};
     struct glint_ids ids = {0};
     struct glint_error error = {0};
-    bool ok = glint_tokenize(run->engine, &text, &ids, &error) == GLINT_OK;
+    enum glint_status status =
+        run->use_chat ? glint_run_chat_prompt(&run->chat, &command, run->engine,
+                                              (struct glint_json_text){words, n}, &ids, &error)
+                      : glint_tokenize(run->engine, &text, &ids, &error);
+    bool ok = status == GLINT_OK;
     free(owned);
     run->input.data = ok ? malloc((ids.n + 1) * sizeof(int32_t)) : NULL;
     if (run->input.data) {
@@ -189,32 +217,50 @@ static bool emit(struct run *run, const char *text, size_t n) {
     return true;
 }
 
+// Shows or keeps one drawn token; *done when the answer is complete.
+static enum glint_status take(struct run *run, struct glint_detokenizer *detokenizer,
+                              const struct glint_sample *sample, bool *done,
+                              struct glint_error *error) {
+    size_t n = 0;
+    const char *text = "";
+    *done = !run->ignore_eos && glint_is_stop(run->engine, sample->id);
+    if (*done)
+        run->finish = "stop";
+    if (run->use_chat) {
+        bool over;
+        enum glint_status status = glint_run_chat_put(&run->chat, sample->id, &over, error);
+        if (status != GLINT_OK)
+            return status;
+        *done = *done || (over && !run->ignore_eos);
+    } else if (!*done) {
+        text = glint_detokenizer_push(detokenizer, sample->id, &n);
+    }
+    if (!keep_id(run, sample) || !emit(run, text, n)) {
+        snprintf(error->text, sizeof error->text, "out of memory");
+        return GLINT_E_NOMEM;
+    }
+    if (run->ids && !run->json) {
+        printf("%d\n", sample->id);
+        fflush(stdout);
+    }
+    return GLINT_OK;
+}
+
 // Draws and evaluates until a stop, a limit or Ctrl-C.
 static enum glint_status generate(struct run *run, struct glint_detokenizer *detokenizer,
                                   struct glint_error *error) {
     int n_context = glint_engine_info(run->engine).n_context;
+    bool done = run->n_predict == 0;
     run->finish = "length";
-    while (run->n_predict < 0 || run->n_output < run->n_predict) {
+    while (!done) {
         struct glint_sample sample;
         enum glint_status status = glint_session_sample(run->session, &sample, error);
+        if (status == GLINT_OK)
+            status = take(run, detokenizer, &sample, &done, error);
         if (status != GLINT_OK)
             return status;
-        size_t n;
-        bool stop = !run->ignore_eos && glint_is_stop(run->engine, sample.id);
-        const char *text = stop ? "" : glint_detokenizer_push(detokenizer, sample.id, &n);
-        if (!keep_id(run, &sample) || (!stop && !emit(run, text, n))) {
-            snprintf(error->text, sizeof error->text, "out of memory");
-            return GLINT_E_NOMEM;
-        }
-        if (run->ids && !run->json) {
-            printf("%d\n", sample.id);
-            fflush(stdout);
-        }
-        if (stop) {
-            run->finish = "stop";
-            break;
-        }
-        if (run->n_output == run->n_predict || glint_session_length(run->session) == n_context)
+        if (done || run->n_output == run->n_predict ||
+            glint_session_length(run->session) == n_context)
             break;
         if (glint_interrupt_seen()) {
             run->finish = "interrupt";
@@ -223,6 +269,12 @@ static enum glint_status generate(struct run *run, struct glint_detokenizer *det
         status = glint_engine_decode(run->engine, &run->session, &sample.id, 1, error);
         if (status != GLINT_OK)
             return status;
+    }
+    if (run->use_chat) {
+        enum glint_status status = glint_run_chat_end(&run->chat, !done, error);
+        if (run->chat.finish && strcmp(run->finish, "interrupt") != 0)
+            run->finish = run->chat.finish;
+        return status;
     }
     size_t n;
     const char *rest = glint_detokenizer_flush(detokenizer, &n);
@@ -241,6 +293,8 @@ static enum glint_status answer(struct run *run, struct glint_error *error) {
     run->prefill_ms = begun - start;
     if (status == GLINT_OK)
         status = glint_detokenizer_open(&detokenizer, run->engine, error);
+    if (status == GLINT_OK && run->use_chat)
+        status = glint_run_chat_begin(&run->chat, run->engine, error);
     if (status == GLINT_OK)
         status = generate(run, detokenizer, error);
     run->decode_ms = now_ms() - begun;
@@ -253,8 +307,13 @@ static double per_second(double n, double ms) {
 }
 
 static void print_json(const struct run *run) {
-    printf("{\"text\":");
-    glint_json_out_string(stdout, run->text ? run->text : "", run->n_text);
+    printf("{");
+    if (run->use_chat) {
+        glint_run_chat_print(&run->chat);
+    } else {
+        printf("\"text\":");
+        glint_json_out_string(stdout, run->text ? run->text : "", run->n_text);
+    }
     printf(",\"ids\":[");
     for (int i = 0; i < run->n_output; i++)
         printf("%s%d", i ? "," : "", run->output[i]);
@@ -276,9 +335,10 @@ static void print_json(const struct run *run) {
 static int finish(struct run *run) {
     if (run->json) {
         print_json(run);
-    } else if (!run->ids && run->n_output > 0) {
+    } else if (!run->ids && !run->use_chat && run->n_output > 0) {
         printf("\n");
     }
+    fflush(stdout);
     if (!run->args.quiet)
         fprintf(stderr, "%zu tokens read at %.1f tok/s, %d written at %.1f tok/s (%s)\n",
                 run->input.n, per_second((double)run->input.n, run->prefill_ms), run->n_output,
@@ -305,6 +365,7 @@ int glint_cmd_run(int argc, char **argv) {
         result = answer(&run, &error) == GLINT_OK ? finish(&run) : glint_report(&command, &error);
     glint_session_close(&run.session);
     glint_engine_close(&run.engine);
+    glint_run_chat_fini(&run.chat);
     free(run.input.data);
     free(run.output);
     free(run.logprobs);
