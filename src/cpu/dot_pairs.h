@@ -13,7 +13,7 @@
 #define DOT_SIGNED_BYTES 1
 
 INLINE int dot_steps(enum glint_tile_class class) {
-    return class == GLINT_TILE_SUB32_BYTE ? 1 : 4 / class_subs(class);
+    return class == GLINT_TILE_SUB32_BYTE ? 1 : 4 / glint_class_subs(class);
 }
 
 INLINE lanes_int dot_pair(lanes_int code, const int8_t *q, enum glint_tile_class class) {

@@ -11,4 +11,7 @@
 #include "cpu/lanes_avx2.h"
 #endif
 
+// Register blocks exist only once their loops, and the functions they stand in, are unfolded.
+#define INLINE static inline __attribute__((always_inline))
+
 #endif

@@ -13,7 +13,7 @@
 #include "cpu/dot_pairs.h"
 #include "cpu/dot_simd.h"
 #include "cpu/multiply_tmpl.h"
-#include "cpu/unpack_tmpl.h"
+#include "cpu/unpack_tiles.h"
 
 static inline __m256i magnitude_bits(const float *x) {
     return _mm256_and_si256(_mm256_castps_si256(_mm256_loadu_ps(x)), _mm256_set1_epi32(0x7fffffff));

@@ -13,7 +13,7 @@
 #include "cpu/dot_pairs.h"
 #include "cpu/dot_simd.h"
 #include "cpu/multiply_tmpl.h"
-#include "cpu/unpack_tmpl.h"
+#include "cpu/unpack_tiles.h"
 
 // Magnitudes compare as their bits; NaN and infinity lie above all numbers.
 static inline uint32_t largest_magnitude(const float *x) {

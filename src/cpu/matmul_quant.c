@@ -137,44 +137,55 @@ static void pad_panel(const struct pass *pass, int64_t n_rows, size_t bytes,
     source->stage = NULL;
 }
 
-static void unpack_panel(const struct pass *pass, const struct group *group, int i_step) {
+static struct glint_tile_source step_source(const struct pass *pass, const struct group *group,
+                                            int i_step, int n_block) {
     const struct glint_matrix *w = pass->w;
-    int i_stretch = i_step / group->n_panel;
     int64_t row = group->begin + i_step % group->n_panel * (int64_t)GLINT_PANEL_ROWS;
     struct glint_tile_source source = {
-        .rows = step_data(pass, row, i_stretch),
+        .rows = step_data(pass, row, i_step / group->n_panel),
         .stride = w->row_bytes,
         .ahead = step_ahead(pass, group, i_step),
         .stage = evicts_itself(w->row_bytes) && row + GLINT_PANEL_ROWS < w->n_row
                      ? pass->worker->stage[0]
                      : NULL,
     };
-    int n_block = stretch_cols(pass->chunk, i_stretch) / 32;
     if (pass->end - row < GLINT_PANEL_ROWS)
         pad_panel(pass, pass->end - row, pass->stretch_bytes * (size_t)n_block / GLINT_TILE_BLOCKS,
                   &source);
-    for (int i = 0; i < GLINT_PANEL_TILES; i++) {
-        pass->chunk->cpu->matmul->kernels.unpack[w->dtype](&pass->worker->tile[i], &source,
-                                                           n_block);
-        source.rows += GLINT_TILE_ROWS * source.stride;
-        source.ahead += GLINT_TILE_ROWS * source.stride;
-    }
+    return source;
 }
 
-static void multiply_panel(const struct pass *pass, float *acc, int i_stretch) {
+// One panel's stretch of columns for all rows of x.
+static void multiply_step(const struct pass *pass, const struct group *group, int i_step) {
     const struct chunk *chunk = pass->chunk;
     const struct glint_cpu_matmul *matmul = chunk->cpu->matmul;
+    const struct glint_matmul_kernels *kernels = &matmul->kernels;
+    enum glint_dtype dtype = pass->w->dtype;
+    struct glint_tile *tile = pass->worker->tile;
+    int i_stretch = i_step / group->n_panel, i_panel = i_step % group->n_panel;
     size_t at = (size_t)i_stretch * (size_t)chunk->n;
     struct glint_tile_multiply job = {
-        .tile = pass->worker->tile,
-        .acc = acc,
+        .tile = tile,
+        .acc = pass->worker->acc + (size_t)i_panel * (size_t)chunk->n * GLINT_PANEL_ROWS,
         .q = matmul->q + at * GLINT_TILE_COLS,
         .scale = matmul->scale + at * GLINT_TILE_BLOCKS,
         .bias = pass->bias + at * (size_t)(GLINT_TILE_COLS / pass->kind.sub),
         .n_token = chunk->n,
         .n_block = stretch_cols(chunk, i_stretch) / 32,
     };
-    matmul->kernels.multiply[pass->kind.class](&job);
+    struct glint_tile_source source = step_source(pass, group, i_step, job.n_block);
+    bool one = chunk->n == 1 && kernels->multiply_one[dtype] != NULL;
+    for (int i = 0; i < GLINT_PANEL_TILES; i++) {
+        if (one)
+            kernels->multiply_one[dtype](tile, &source, &job);
+        else
+            kernels->unpack[dtype](tile + i, &source, job.n_block);
+        source.rows += GLINT_TILE_ROWS * source.stride;
+        source.ahead += GLINT_TILE_ROWS * source.stride;
+        job.acc += one ? GLINT_TILE_ROWS : 0;
+    }
+    if (!one)
+        kernels->multiply[pass->kind.class](&job);
 }
 
 static void store_panel(const struct pass *pass, const float *acc, int64_t row) {
@@ -192,10 +203,8 @@ static void multiply_group(const struct pass *pass, int64_t begin, int64_t end) 
     size_t panel_floats = (size_t)chunk->n * GLINT_PANEL_ROWS;
     struct group group = {begin, (int)((end - begin + GLINT_PANEL_ROWS - 1) / GLINT_PANEL_ROWS)};
     memset(acc, 0, (size_t)group.n_panel * panel_floats * sizeof(float));
-    for (int i = 0; i < group.n_panel * chunk->n_stretch; i++) {
-        unpack_panel(pass, &group, i);
-        multiply_panel(pass, acc + (size_t)(i % group.n_panel) * panel_floats, i / group.n_panel);
-    }
+    for (int i = 0; i < group.n_panel * chunk->n_stretch; i++)
+        multiply_step(pass, &group, i);
     for (int p = 0; p < group.n_panel; p++)
         store_panel(pass, acc + (size_t)p * panel_floats, begin + (int64_t)p * GLINT_PANEL_ROWS);
 }

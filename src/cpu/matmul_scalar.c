@@ -47,28 +47,25 @@ static int32_t dot_codes(const struct glint_tile *tile, int row, const int8_t *q
     return sum;
 }
 
-static bool adds(enum glint_tile_class class) {
-    return class == GLINT_TILE_SUB32_ADD || class == GLINT_TILE_SUB16_ADD;
-}
-
 static float multiply_one(const struct glint_tile_multiply *job, enum glint_tile_class class,
                           int token, int row, float acc) {
     const struct glint_tile *tile = &job->tile[row / GLINT_TILE_ROWS];
     const int8_t *q = job->q + token * GLINT_TILE_COLS;
     int r = row % GLINT_TILE_ROWS;
-    int per_block = class < GLINT_TILE_SUB16_OFFSET ? 1 : 2;
+    int per_block = glint_class_subs(class);
     int sub = 32 / per_block;
     const int32_t *bias = (const int32_t *)job->bias + token * (GLINT_TILE_COLS / sub);
     const float *add = (const float *)job->bias + token * (GLINT_TILE_COLS / sub);
     for (int b = 0; b < job->n_block; b++) {
         float product = 0;
         for (int s = b * per_block; s < (b + 1) * per_block; s++) {
-            int32_t sum = dot_codes(tile, r, q, s * sub, sub) + (adds(class) ? 0 : bias[s]);
+            int32_t sum =
+                dot_codes(tile, r, q, s * sub, sub) + (glint_class_adds(class) ? 0 : bias[s]);
             product = s == b * per_block ? (float)sum * tile->scale[s][r]
                                          : fmaf((float)sum, tile->scale[s][r], product);
         }
         acc = fmaf(product, job->scale[token * GLINT_TILE_BLOCKS + b], acc);
-        for (int s = b * per_block; adds(class) && s < (b + 1) * per_block; s++)
+        for (int s = b * per_block; glint_class_adds(class) && s < (b + 1) * per_block; s++)
             acc = fmaf(tile->add[s][r], add[s], acc);
     }
     return acc;

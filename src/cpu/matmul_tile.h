@@ -40,6 +40,14 @@ enum glint_tile_class {
     GLINT_TILE_N_CLASS
 };
 
+static inline bool glint_class_adds(enum glint_tile_class class) {
+    return class == GLINT_TILE_SUB32_ADD || class == GLINT_TILE_SUB16_ADD;
+}
+
+static inline int glint_class_subs(enum glint_tile_class class) { // scales of 32 columns
+    return class == GLINT_TILE_SUB16_OFFSET || class == GLINT_TILE_SUB16_ADD ? 2 : 1;
+}
+
 struct glint_weight_kind {
     enum glint_tile_class class;
     int sub;    // columns that share a scale: 32 or 16
@@ -124,6 +132,11 @@ struct glint_matmul_kernels {
     // without the bias for ADD classes, which go on, for each sub-block s of b in order:
     //   acc = fma(add[s], bias[s], acc)
     void (*multiply[GLINT_TILE_N_CLASS])(const struct glint_tile_multiply *job);
+    // unpack and multiply at once for n_token 1: `tile` is scratch, job->acc the sums of its 16
+    // rows. NULL: none.
+    void (*multiply_one[GLINT_MATMUL_N_DTYPE])(struct glint_tile *tile,
+                                               const struct glint_tile_source *source,
+                                               const struct glint_tile_multiply *job);
     // n values of a float type, n any. NULL: the type's own decode.
     void (*decode[GLINT_MATMUL_N_DTYPE])(const void *blocks, float *values, size_t n);
     void (*dot)(const struct glint_dot *job);

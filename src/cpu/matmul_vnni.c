@@ -8,6 +8,11 @@
 #include "cpu/dot_quads.h"
 #include "cpu/multiply_tmpl.h"
 
+#define SINK_DOT(sum, code, x) _mm512_dpbusd_epi32(sum, code, x)
+#define GLINT_MULTIPLY_ONE
+#include "cpu/multiply_one.h"
+
 void glint_matmul_init_vnni(struct glint_matmul_kernels *kernels) {
     fill_multiply(kernels);
+    fill_multiply_one(kernels);
 }

@@ -8,7 +8,6 @@
 #include "cpu/matmul_tile.h"
 
 #if defined(GLINT_LANES) && defined(TOKENS)
-#define INLINE static inline __attribute__((always_inline))
 
 // What a kernel instance is compiled for.
 struct shape {
@@ -26,17 +25,9 @@ struct place {
     const char *bias;
 };
 
-INLINE bool class_adds(enum glint_tile_class class) {
-    return class == GLINT_TILE_SUB32_ADD || class == GLINT_TILE_SUB16_ADD;
-}
-
-INLINE int class_subs(enum glint_tile_class class) { // sub-blocks in 32 columns
-    return class == GLINT_TILE_SUB16_OFFSET || class == GLINT_TILE_SUB16_ADD ? 2 : 1;
-}
-
 // Bytes between the biases of two rows of x.
 INLINE int bias_stride(enum glint_tile_class class) {
-    return GLINT_TILE_BLOCKS * class_subs(class) * 4;
+    return GLINT_TILE_BLOCKS * glint_class_subs(class) * 4;
 }
 
 #endif

@@ -15,13 +15,13 @@
 // Whether the bias goes into the sum of codes times q. With DOT_SIGNED_BYTES
 // eight-bit codes are made signed, which leaves nothing to correct.
 INLINE bool class_starts_at_bias(enum glint_tile_class class) {
-    return !class_adds(class) && !(DOT_SIGNED_BYTES && class == GLINT_TILE_SUB32_BYTE);
+    return !glint_class_adds(class) && !(DOT_SIGNED_BYTES && class == GLINT_TILE_SUB32_BYTE);
 }
 
 // Exact sums of one sub-block.
 INLINE void sum_sub(lanes_int sum[TOKENS][VECTORS], const struct place *at, struct shape shape,
                     int i_sub) {
-    int steps = 8 / class_subs(shape.class), first = i_sub * steps;
+    int steps = 8 / glint_class_subs(shape.class), first = i_sub * steps;
 #pragma GCC unroll 16
     for (int t = 0; t < shape.n_token; t++)
 #pragma GCC unroll 16
@@ -37,7 +37,7 @@ INLINE void sum_sub(lanes_int sum[TOKENS][VECTORS], const struct place *at, stru
 INLINE void add_block(lanes_float acc[TOKENS][VECTORS], const struct place *at,
                       struct shape shape) {
     lanes_float product[TOKENS][VECTORS];
-    int subs = class_subs(shape.class);
+    int subs = glint_class_subs(shape.class);
 #pragma GCC unroll 16
     for (int s = 0; s < subs; s++) {
         lanes_int sum[TOKENS][VECTORS];
@@ -58,7 +58,7 @@ INLINE void add_block(lanes_float acc[TOKENS][VECTORS], const struct place *at,
         for (int v = 0; v < VECTORS; v++)
             acc[t][v] =
                 float_fma(product[t][v], float_all(at->scale_x[t * GLINT_TILE_BLOCKS]), acc[t][v]);
-    if (!class_adds(shape.class))
+    if (!glint_class_adds(shape.class))
         return;
 #pragma GCC unroll 16
     for (int s = 0; s < subs; s++)
@@ -93,7 +93,7 @@ INLINE void multiply_block(const struct glint_tile_multiply *job, int token, int
         for (int t = 0; t < shape.n_token; t++)
             acc[t][v] = float_load(to + t * GLINT_PANEL_ROWS + v * LANES);
     }
-    int subs = class_subs(shape.class);
+    int subs = glint_class_subs(shape.class);
     for (int b = 0; b < job->n_block; b++) {
         add_block(acc, &at, shape);
 #pragma GCC unroll 16
