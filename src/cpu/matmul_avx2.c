@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+// 4 rows of x by 8 weight rows: their sums and what is on the way to them fit 16 registers.
 #define TOKENS     4
 #define VECTORS    1
 #define DOT_TOKENS 1

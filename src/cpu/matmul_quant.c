@@ -90,14 +90,18 @@ struct pass {
     struct glint_weight_kind kind;
     struct glint_matmul_worker *worker;
     size_t stretch_bytes; // of one row of a tile
-    int64_t end;          // rows [.., end) of the matrix are this worker's
+    int64_t begin, end;   // rows of the matrix that are this worker's
 };
 
-// One group of panels and the steps through it: stretch by stretch, panel by panel.
+// Steps of a group: stretch by stretch, panel by panel.
 struct group {
-    int64_t begin;
+    int64_t begin; // a panel
     int n_panel;
 };
+
+static int64_t panel_row(const struct pass *pass, int64_t i_panel) {
+    return pass->begin + i_panel * GLINT_PANEL_ROWS;
+}
 
 static const uint8_t *step_data(const struct pass *pass, int64_t row, int i_stretch) {
     return (const uint8_t *)pass->w->data + (size_t)row * pass->w->row_bytes +
@@ -111,18 +115,13 @@ static const uint8_t *step_ahead(const struct pass *pass, const struct group *gr
     int64_t begin = group->begin;
     i_step += n_panel == 1 ? AHEAD : 1;
     if (i_step >= n_step) {
-        begin += n_panel * (int64_t)GLINT_PANEL_ROWS;
+        begin += n_panel;
         i_step = i_step - n_step < n_step ? i_step - n_step : n_step - 1;
     }
-    int64_t row = begin + i_step % n_panel * (int64_t)GLINT_PANEL_ROWS;
+    int64_t row = panel_row(pass, begin + i_step % n_panel);
     if (row + GLINT_PANEL_ROWS > pass->end)
-        return step_data(pass, group->begin, 0);
+        return step_data(pass, panel_row(pass, group->begin), 0);
     return step_data(pass, row, i_step / n_panel);
-}
-
-// Whether 16 rows so far apart share a few sets of an L1 cache with a period of 4,096 bytes.
-static bool evicts_itself(size_t stride) {
-    return stride > 2048 && (stride + 128) % 4096 < 256;
 }
 
 // The rows of the last, short panel, with zero rows after them.
@@ -134,21 +133,18 @@ static void pad_panel(const struct pass *pass, int64_t n_rows, size_t bytes,
         memcpy(worker->tail[r], source->rows + (size_t)r * source->stride, bytes);
     source->rows = worker->tail[0];
     source->stride = sizeof worker->tail[0];
-    source->stage = NULL;
 }
 
 static struct glint_tile_source step_source(const struct pass *pass, const struct group *group,
-                                            int i_step, int n_block) {
-    const struct glint_matrix *w = pass->w;
-    int64_t row = group->begin + i_step % group->n_panel * (int64_t)GLINT_PANEL_ROWS;
+                                            int i_step) {
+    int64_t row = panel_row(pass, group->begin + i_step % group->n_panel);
+    int i_stretch = i_step / group->n_panel;
     struct glint_tile_source source = {
-        .rows = step_data(pass, row, i_step / group->n_panel),
-        .stride = w->row_bytes,
+        .rows = step_data(pass, row, i_stretch),
+        .stride = pass->w->row_bytes,
         .ahead = step_ahead(pass, group, i_step),
-        .stage = evicts_itself(w->row_bytes) && row + GLINT_PANEL_ROWS < w->n_row
-                     ? pass->worker->stage[0]
-                     : NULL,
     };
+    int n_block = stretch_cols(pass->chunk, i_stretch) / 32;
     if (pass->end - row < GLINT_PANEL_ROWS)
         pad_panel(pass, pass->end - row, pass->stretch_bytes * (size_t)n_block / GLINT_TILE_BLOCKS,
                   &source);
@@ -173,7 +169,7 @@ static void multiply_step(const struct pass *pass, const struct group *group, in
         .n_token = chunk->n,
         .n_block = stretch_cols(chunk, i_stretch) / 32,
     };
-    struct glint_tile_source source = step_source(pass, group, i_step, job.n_block);
+    struct glint_tile_source source = step_source(pass, group, i_step);
     bool one = chunk->n == 1 && kernels->multiply_one[dtype] != NULL;
     for (int i = 0; i < GLINT_PANEL_TILES; i++) {
         if (one)
@@ -188,25 +184,24 @@ static void multiply_step(const struct pass *pass, const struct group *group, in
         kernels->multiply[pass->kind.class](&job);
 }
 
-static void store_panel(const struct pass *pass, const float *acc, int64_t row) {
+static void store_panel(const struct pass *pass, const float *acc, int64_t i_panel) {
     const struct chunk *chunk = pass->chunk;
-    int64_t n_rows = pass->end - row < GLINT_PANEL_ROWS ? pass->end - row : GLINT_PANEL_ROWS;
+    int64_t row = panel_row(pass, i_panel), left = pass->end - row;
+    size_t n_row = (size_t)(left < GLINT_PANEL_ROWS ? left : GLINT_PANEL_ROWS);
     for (int t = 0; t < chunk->n; t++)
         memcpy(pass->out + (chunk->begin + t) * pass->w->n_row + row,
-               acc + (size_t)t * GLINT_PANEL_ROWS, (size_t)n_rows * sizeof(float));
+               acc + (size_t)t * GLINT_PANEL_ROWS, n_row * sizeof *acc);
 }
 
 // Panels of one group share each stretch of x while it is in the cache.
-static void multiply_group(const struct pass *pass, int64_t begin, int64_t end) {
-    const struct chunk *chunk = pass->chunk;
+static void multiply_group(const struct pass *pass, const struct group *group) {
     float *acc = pass->worker->acc;
-    size_t panel_floats = (size_t)chunk->n * GLINT_PANEL_ROWS;
-    struct group group = {begin, (int)((end - begin + GLINT_PANEL_ROWS - 1) / GLINT_PANEL_ROWS)};
-    memset(acc, 0, (size_t)group.n_panel * panel_floats * sizeof(float));
-    for (int i = 0; i < group.n_panel * chunk->n_stretch; i++)
-        multiply_step(pass, &group, i);
-    for (int p = 0; p < group.n_panel; p++)
-        store_panel(pass, acc + (size_t)p * panel_floats, begin + (int64_t)p * GLINT_PANEL_ROWS);
+    size_t panel_floats = (size_t)pass->chunk->n * GLINT_PANEL_ROWS;
+    memset(acc, 0, (size_t)group->n_panel * panel_floats * sizeof(float));
+    for (int i = 0; i < group->n_panel * pass->chunk->n_stretch; i++)
+        multiply_step(pass, group, i);
+    for (int p = 0; p < group->n_panel; p++)
+        store_panel(pass, acc + (size_t)p * panel_floats, group->begin + p);
 }
 
 static void multiply_matrix(const struct chunk *chunk, int i_matrix, int i_worker, int n_workers) {
@@ -222,14 +217,21 @@ static void multiply_matrix(const struct chunk *chunk, int i_matrix, int i_worke
         .kind = glint_weight_kind(w->dtype),
         .worker = &chunk->cpu->matmul->worker[i_worker],
         .stretch_bytes = (size_t)GLINT_TILE_COLS / info->block_len * info->block_bytes,
+        .begin = range.begin,
         .end = range.end,
     };
     // While all of x fits in half the L2 cache there is nothing to share, and one panel at a
     // time keeps the weights one stream.
     bool small = (int64_t)chunk->n * chunk->n_col <= 512 * 1024;
-    int64_t step = (small ? 1 : GLINT_MATMUL_GROUP) * (int64_t)GLINT_PANEL_ROWS;
-    for (int64_t row = range.begin; row < range.end; row += step)
-        multiply_group(&pass, row, row + step < range.end ? row + step : range.end);
+    int64_t n_panel = (range.end - range.begin + GLINT_PANEL_ROWS - 1) / GLINT_PANEL_ROWS;
+    for (int64_t p = 0; p < n_panel;) {
+        struct group group = {p, 1};
+        if (!small)
+            group.n_panel =
+                n_panel - p < GLINT_MATMUL_GROUP ? (int)(n_panel - p) : GLINT_MATMUL_GROUP;
+        multiply_group(&pass, &group);
+        p += group.n_panel;
+    }
 }
 
 void glint_matmul_quant(struct glint_cpu *cpu, const struct glint_op_matmul *op, int i_worker,

@@ -16,8 +16,8 @@ enum {
 
 struct glint_matmul_worker {
     struct glint_tile tile[GLINT_PANEL_TILES];
-    uint8_t stage[GLINT_TILE_ROWS][GLINT_TILE_STAGE];
-    uint8_t tail[GLINT_PANEL_ROWS][GLINT_TILE_STAGE]; // the last, short panel and zero rows
+    // Rows of the last, short panel, with zero rows after them; a K block or 8 short ones each.
+    uint8_t tail[GLINT_PANEL_ROWS][GLINT_TILE_BLOCKS * 34];
     float decoded[GLINT_DOT_ROWS][GLINT_DOT_COLS];
     // Partial sums: panels of [token][row], or [row][token][lane] of the float path.
     float acc[GLINT_MATMUL_GROUP * GLINT_PANEL_ROWS * GLINT_MATMUL_CHUNK];

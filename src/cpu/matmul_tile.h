@@ -20,7 +20,6 @@ enum {
     GLINT_TILE_COLS = 256,
     GLINT_TILE_BLOCKS = 8,     // x blocks of 32 columns in a tile
     GLINT_TILE_SUBS = 16,      // sub-blocks of 16 columns in a tile
-    GLINT_TILE_STAGE = 288,    // bytes of a staged row: the longest, 8 * 34, in whole lines
     GLINT_PANEL_TILES = 2,     // tiles a kernel multiplies at once
     GLINT_PANEL_ROWS = 32,     // their rows
     GLINT_MATMUL_N_DTYPE = 31, // weight types are enum values below this
@@ -65,10 +64,6 @@ struct glint_tile_source {
     const uint8_t *rows;
     size_t stride;        // bytes from one row to the next
     const uint8_t *ahead; // rows of a later tile, as far apart; only prefetched from
-    // Rows a multiple of 4,096 bytes apart all fall on one set of the L1 cache and evict one
-    // another between two reads of a line. Then: where to copy them, a line at a time; else NULL.
-    // With a stage, 64 bytes past the blocks of each row may be read.
-    uint8_t *stage; // [GLINT_TILE_ROWS][GLINT_TILE_STAGE]
 };
 
 // One tile-wide stretch of x, rounded: columns of n_token rows. Bias belongs to a weight kind: of
@@ -121,7 +116,7 @@ struct glint_matmul_kernels {
     // sum r q is added in 16 lanes, then lanes 8, 4, 2, 1 apart. A block with a value that is not
     // finite gets scale NaN, q 0; one whose largest magnitude is below 2^-100 counts as zero.
     void (*quantize)(int8_t *q, float *scale, int32_t *sum, const float *x, int n);
-    // Without a stage reads no byte outside the source's blocks.
+    // Reads no byte outside the source's blocks.
     void (*unpack[GLINT_MATMUL_N_DTYPE])(struct glint_tile *tile,
                                          const struct glint_tile_source *source, int n_block);
     // For each token t and row r, block b = 0, 1, ... in order (float32, one rounding each):

@@ -30,20 +30,6 @@ INLINE void look_ahead(const struct glint_tile_source *source, int row, int i, i
             _mm_prefetch((const char *)at + (size_t)r * source->stride + 64 * line, _MM_HINT_T1);
 }
 
-// Reads each line of the rows once: `bytes` of each to the stage, if there is one.
-static struct glint_tile_source staged(const struct glint_tile_source *source, int bytes) {
-    struct glint_tile_source copy = *source;
-    if (source->stage == NULL)
-        return copy;
-    for (int r = 0; r < GLINT_TILE_ROWS; r++)
-        for (int i = 0; i < bytes; i += (int)sizeof(lanes_int))
-            int_store(source->stage + r * GLINT_TILE_STAGE + i,
-                      int_load(source->rows + (size_t)r * source->stride + i));
-    copy.rows = source->stage;
-    copy.stride = GLINT_TILE_STAGE;
-    return copy;
-}
-
 // Where codes go: into the tile, or straight into the sums of one row of x, which then needs no
 // tile. Scales and addends always go to the tile. Functions that take a sink are inlined, so
 // `multiply` is a constant in them.
@@ -213,14 +199,13 @@ INLINE void block_q5_1(struct sink *to, int row, int b, const uint8_t *block, si
 // n_block blocks of `bytes` each.
 INLINE void walk_blocks(struct sink *to, const struct glint_tile_source *source, int n_block,
                         int bytes, block_fn fn) {
-    struct glint_tile_source from = staged(source, bytes * n_block);
     const int8_t *q = to->q;
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES)
         for (int b = 0; b < n_block; b++) {
             look_ahead(source, row, b, 8, 8 * bytes);
             start_block(to, b, q);
-            fn(to, row, b, from.rows + (size_t)row * from.stride + (size_t)b * (size_t)bytes,
-               from.stride);
+            fn(to, row, b, source->rows + (size_t)row * source->stride + (size_t)b * (size_t)bytes,
+               source->stride);
             finish_block(to, b, 0);
         }
 }
@@ -251,11 +236,10 @@ INLINE void put_scales_k(struct sink *to, int row, const uint8_t *block, size_t 
 }
 
 INLINE void walk_q4_k(struct sink *to, const struct glint_tile_source *source) {
-    struct glint_tile_source from = staged(source, 144);
-    size_t stride = from.stride;
+    size_t stride = source->stride;
     start_sums(to, 0, 8);
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = from.rows + (size_t)row * stride;
+        const uint8_t *block = source->rows + (size_t)row * stride;
         put_scales_k(to, row, block, stride);
 #pragma GCC unroll 16
         for (int i = 0; i < 8; i++) { // 16 bytes: columns of an even block, then of the odd one
@@ -276,11 +260,10 @@ INLINE void walk_q4_k(struct sink *to, const struct glint_tile_source *source) {
 }
 
 INLINE void walk_q5_k(struct sink *to, const struct glint_tile_source *source) {
-    struct glint_tile_source from = staged(source, 176);
-    size_t stride = from.stride;
+    size_t stride = source->stride;
     start_sums(to, 0, 8);
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = from.rows + (size_t)row * stride;
+        const uint8_t *block = source->rows + (size_t)row * stride;
         put_scales_k(to, row, block, stride);
 #pragma GCC unroll 16
         for (int half = 0; half < 2; half++) { // columns 0..15 or 16..31 of every block
@@ -310,11 +293,10 @@ INLINE void walk_q5_k(struct sink *to, const struct glint_tile_source *source) {
 }
 
 INLINE void walk_q6_k(struct sink *to, const struct glint_tile_source *source) {
-    struct glint_tile_source from = staged(source, 210);
-    size_t stride = from.stride;
+    size_t stride = source->stride;
     start_sums(to, 0, 16);
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = from.rows + (size_t)row * stride;
+        const uint8_t *block = source->rows + (size_t)row * stride;
         lanes_int scales[4];
         load_rows_16(scales, block + 192, stride);
         lanes_float d = float_from_high_half(load_rows_4(block + 206, stride));
@@ -350,11 +332,10 @@ INLINE void walk_q6_k(struct sink *to, const struct glint_tile_source *source) {
 }
 
 INLINE void walk_q2_k(struct sink *to, const struct glint_tile_source *source) {
-    struct glint_tile_source from = staged(source, 84);
-    size_t stride = from.stride;
+    size_t stride = source->stride;
     start_sums(to, 0, 16);
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = from.rows + (size_t)row * stride;
+        const uint8_t *block = source->rows + (size_t)row * stride;
         lanes_int scales[4], factors = load_rows_4(block + 80, stride);
         load_rows_16(scales, block, stride);
         lanes_float d = float_from_low_half(factors);
@@ -408,11 +389,10 @@ INLINE void put_scales_q3_k(struct sink *to, int row, const uint8_t *block, size
 }
 
 INLINE void walk_q3_k(struct sink *to, const struct glint_tile_source *source) {
-    struct glint_tile_source from = staged(source, 110);
-    size_t stride = from.stride;
+    size_t stride = source->stride;
     start_sums(to, 0, 16);
     for (int row = 0; row < GLINT_TILE_ROWS; row += LANES) {
-        const uint8_t *block = from.rows + (size_t)row * stride;
+        const uint8_t *block = source->rows + (size_t)row * stride;
         put_scales_q3_k(to, row, block, stride);
 #pragma GCC unroll 16
         for (int part = 0; part < 4; part++) {
