@@ -57,8 +57,8 @@ struct glint_op_add_rms_norm {
 // quantization): q, k, v, gate; or gate, up.
 // Arithmetic. Float weights: float32 products and sums in a fixed order.
 // Quantized weights, exact = false: x is rounded per row to int8 in blocks of 32 with a float32
-// scale (max |x| / 127); products of a block are summed as integers; blocks are added in
-// ascending order in float32 with one rounding each (fused multiply-add).
+// scale; the products under one weight scale (32 or 16 columns) are summed as integers; blocks
+// are added in ascending order in float32, fused (docs/numerics.md).
 // exact = true: the weights are decoded to float32 and multiplied as float weights are.
 enum { GLINT_MATMUL_MAX = 4 };
 struct glint_op_matmul {
