@@ -3,10 +3,10 @@
 """Prefill and decode speed of glint beside a llama.cpp probe, on the same file, in turn.
 
 usage: bench/peer_speed.py GLINT PROBE MODEL.gguf [-r ROUNDS] [-t THREADS] [-p 512] [-n 32]
-                                                  (LLAMA_BACKENDS set as the probe wants)
+(LLAMA_BACKENDS set as the probe wants)
 
-Each round runs glint, then the probe (`PROBE MODEL bench N_PROMPT N_GEN THREADS CONTEXT`): a prefill
-of -p tokens, then -n tokens decoded behind it. Prints medians, the spread, the ratio round by
+Each round runs glint, then the probe (`PROBE MODEL bench N_PROMPT N_GEN THREADS CONTEXT`): a
+prefill of -p tokens, then -n tokens decoded behind it. Prints medians, the spread, the ratio round by
 round, and glint's peak resident memory against the file, the cache and 300 MB. `make_model --real
 --layers 4 -o MODEL.gguf` makes the file that docs/performance.md speaks of.
 """
@@ -14,7 +14,8 @@ import argparse, json, os, re, resource, statistics, subprocess
 
 
 def run_glint(args):
-    common = [args.glint, "bench", "-m", args.model, "-t", str(args.threads), "-r", "1", "--json", "-q"]
+    common = [args.glint, "bench", "-m", args.model, "-t", str(args.threads)]
+    common += ["-r", "1", "--json", "-q"]
     out = {}
     for key, flags in (("prefill", ["-p", str(args.prompt), "-n", "0"]),
                        ("decode", ["-p", "0", "-n", str(args.gen), "-d", str(args.prompt)])):
@@ -26,19 +27,21 @@ def run_glint(args):
 
 def run_peer(args):
     context = str(args.prompt + args.gen + 64)
-    text = subprocess.run([args.probe, args.model, "bench", str(args.prompt), str(args.gen), str(args.threads),
-                           context], check=True, capture_output=True, text=True).stdout
+    command = [args.probe, args.model, "bench", str(args.prompt), str(args.gen)]
+    command += [str(args.threads), context]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rates = re.findall(r"([0-9.]+) tok/s", text)
     return {"prefill": float(rates[0]), "decode": float(rates[1])}
 
 
 def peak_memory(args):
     """Peak resident bytes of one run of glint, and what the issue allows it."""
-    inspect = json.loads(subprocess.run([args.glint, "inspect", args.model, "--json", "-c", "1024"], check=True,
-                                        capture_output=True, text=True).stdout)
-    subprocess.run([args.glint, "run", "-m", args.model, "--prompt-ids", ",".join(["5"] * 512), "-n", "4", "--ids",
-                    "--ignore-eos", "-c", "1024", "-q", "-t", str(args.threads)], check=True,
-                   stdout=subprocess.DEVNULL)
+    command = [args.glint, "inspect", args.model, "--json", "-c", "1024"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    inspect = json.loads(text)
+    command = [args.glint, "run", "-m", args.model, "--prompt-ids", ",".join(["5"] * 512)]
+    command += ["-n", "4", "--ids", "--ignore-eos", "-c", "1024", "-q", "-t", str(args.threads)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     return peak, inspect["bytes"] + inspect["memory"]["cache"] + 300_000_000
 
@@ -53,7 +56,8 @@ def main():
     parser.add_argument("-n", "--gen", type=int, default=32)
     args = parser.parse_args()
     peak, allowed = peak_memory(args)
-    print(f"peak resident {peak / 1e6:.0f} MB, allowed {allowed / 1e6:.0f} MB (file + cache + 300 MB)")
+    print(f"peak resident {peak / 1e6:.0f} MB, allowed {allowed / 1e6:.0f} MB "
+          "(file + cache + 300 MB)")
     ours, theirs = [], []
     for i in range(args.rounds):
         ours.append(run_glint(args))
