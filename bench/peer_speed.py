@@ -6,9 +6,9 @@ usage: bench/peer_speed.py GLINT PROBE MODEL.gguf [-r ROUNDS] [-t THREADS] [-p 5
 (LLAMA_BACKENDS set as the probe wants)
 
 Each round runs glint, then the probe (`PROBE MODEL bench N_PROMPT N_GEN THREADS CONTEXT`): a
-prefill of -p tokens, then -n tokens decoded behind it. Prints medians, the spread, the ratio round by
-round, and glint's peak resident memory against the file, the cache and 300 MB. `make_model --real
---layers 4 -o MODEL.gguf` makes the file that docs/performance.md speaks of.
+prefill of -p tokens, then -n tokens decoded behind it. Prints medians, the spread, the ratio round
+by round, and glint's peak resident memory against the file, the cache and 300 MB. `make_model
+--real --layers 4 -o MODEL.gguf` makes the file that docs/performance.md speaks of.
 """
 import argparse, json, os, re, resource, statistics, subprocess
 
