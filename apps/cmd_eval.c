@@ -68,7 +68,7 @@ static bool close_output(FILE *file, const char *path, bool keep) {
     bool ok = fclose(file) == 0 && keep;
     if (!ok) {
         fprintf(stderr, "glint eval: %s: not written\n", path);
-        remove(path);
+        glint_remove_result(path);
     }
     return ok;
 }
@@ -113,7 +113,7 @@ static int evaluate(struct glint_engine *engine, struct glint_eval *eval, struct
     if (status != GLINT_OK)
         glint_report(&command, &error);
     else if (out->failed)
-        fprintf(stderr, "glint eval: cannot write: %s\n", strerror(errno));
+        fprintf(stderr, "glint eval: cannot write: the disk is full or the file failed\n");
     ok = close_output(out->logits, out->logits_path, ok) && ok;
     ok = close_output(out->hidden, out->hidden_path, ok) && ok;
     if (ok)

@@ -200,7 +200,7 @@ static int perplexity(struct glint_engine *engine, const struct glint_ids *ids, 
     }
     if (measure.save && (fclose(measure.save) != 0 || result != GLINT_EXIT_OK)) {
         fprintf(stderr, "glint perplexity: %s: not written\n", save);
-        remove(save);
+        glint_remove_result(save);
         result = GLINT_EXIT_FAILED;
     }
     if (measure.base)

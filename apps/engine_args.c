@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static void say(void *user, enum glint_log_kind kind, const char *text) {
@@ -176,6 +177,12 @@ struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
     if (glint_engine_open(&engine, &args->params, &error) != GLINT_OK)
         glint_report(command, &error);
     return engine;
+}
+
+void glint_remove_result(const char *path) {
+    struct stat info;
+    if (lstat(path, &info) == 0 && S_ISREG(info.st_mode))
+        remove(path);
 }
 
 char *glint_read_file(const struct glint_command *command, const char *path, size_t *n) {

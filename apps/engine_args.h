@@ -101,6 +101,8 @@ int glint_report(const struct glint_command *command, const struct glint_error *
 // Parses "1,2,3" (commas or white space), or @FILE with the same inside. False after printing
 // what was wrong. Free ids with free().
 bool glint_parse_ids(const struct glint_command *command, const char *text, int32_t **ids, int *n);
+// Removes a result that was not finished; devices and pipes are left alone.
+void glint_remove_result(const char *path);
 // Whole file ("-": standard input) in a block for free(), terminated; NULL after printing.
 char *glint_read_file(const struct glint_command *command, const char *path, size_t *n);
 

@@ -95,10 +95,10 @@ enum glint_status glint_engine_open(struct glint_engine **out,
         engine->params = *params;
         status = glint_gguf_open(&engine->gguf, params->model_path, err);
     }
+    if (status == GLINT_OK && !params->vocab_only) // first: a file of another kind is named so
+        status = open_parts(engine, config, err);
     if (status == GLINT_OK)
         status = glint_vocab_open_gguf(&engine->vocab, engine->gguf, err);
-    if (status == GLINT_OK && !params->vocab_only)
-        status = open_parts(engine, config, err);
     glint_free(config);
     if (status != GLINT_OK) {
         glint_engine_close(&engine);

@@ -129,11 +129,20 @@ static void test_refusals(void **state) {
     expect_in(err_text, "huge");
 }
 
+// A full disk is an error, and a device that was named as the output stays where it is.
+static void test_eval_on_a_full_disk(void **state) {
+    (void)state;
+    const char *const argv[] = {"eval", "-m",       MODEL,       "--ids", "1,2,3", "-c",
+                                "64",   "--logits", "/dev/full", "-q",    NULL};
+    assert_int_equal(glint_cmd_eval(10, (char **)(uintptr_t)argv), GLINT_EXIT_FAILED);
+    assert_int_equal(access("/dev/full", W_OK), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_question),          cmocka_unit_test(test_tool_call),
         cmocka_unit_test(test_user_text_is_data), cmocka_unit_test(test_ids_and_limits),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals),          cmocka_unit_test(test_eval_on_a_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
