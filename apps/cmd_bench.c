@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { OPT_P = 1, OPT_N, OPT_D, OPT_NP, OPT_R, OPT_JSON, OPT_PEAK };
 enum { MAX_LIST = 32, MAX_REPS = 100, MAX_STREAMS = 256 };
@@ -54,12 +53,6 @@ struct bench {
     int n_ids;
     int n_printed;
 };
-
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 static bool parse_list(const struct glint_options *state, int min, struct list *list) {
     list->n = 0;
@@ -155,14 +148,14 @@ static enum glint_status bench_prefill(struct bench *bench, int n, int depth,
     struct result result = {.test = "prefill", .n = n, .depth = depth};
     for (int r = -1; r < bench->n_reps; r++) { // -1 warms up
         enum glint_status status = to_depth(bench, bench->session[0], depth, error);
-        double start = now_ms();
+        double start = glint_now_ms();
         struct glint_eval eval = {.ids = bench->ids + depth, .n = n};
         if (status == GLINT_OK)
             status = glint_session_eval(bench->session[0], &eval, error);
         if (status != GLINT_OK)
             return status;
         if (r >= 0)
-            result.rate[r] = n * 1e3 / (now_ms() - start);
+            result.rate[r] = n * 1e3 / (glint_now_ms() - start);
     }
     print_result(bench, &result);
     return GLINT_OK;
@@ -176,7 +169,7 @@ static enum glint_status bench_decode(struct bench *bench, int n, int depth,
         enum glint_status status = GLINT_OK;
         for (int s = 0; s < bench->n_streams && status == GLINT_OK; s++)
             status = to_depth(bench, bench->session[s], depth, error);
-        double start = now_ms();
+        double start = glint_now_ms();
         for (int i = 0; i < n && status == GLINT_OK; i++) {
             if (glint_interrupt_seen()) {
                 snprintf(error->text, sizeof error->text, "interrupted");
@@ -189,7 +182,7 @@ static enum glint_status bench_decode(struct bench *bench, int n, int depth,
         }
         if (status != GLINT_OK)
             return status;
-        result.rate[r] = n * 1e3 * bench->n_streams / (now_ms() - start);
+        result.rate[r] = n * 1e3 * bench->n_streams / (glint_now_ms() - start);
     }
     print_result(bench, &result);
     return GLINT_OK;

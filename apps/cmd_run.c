@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     OPT_SYSTEM = 100,
@@ -71,12 +70,6 @@ struct run {
     const char *finish;
     double prefill_ms, decode_ms;
 };
-
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 static bool parse(struct run *run, int argc, char **argv, int *result) {
     struct glint_options state;
@@ -283,13 +276,13 @@ static enum glint_status generate(struct run *run, struct glint_detokenizer *det
 
 static enum glint_status answer(struct run *run, struct glint_error *error) {
     struct glint_detokenizer *detokenizer = NULL;
-    double start = now_ms();
+    double start = glint_now_ms();
     enum glint_status status = glint_session_open(&run->session, run->engine, error);
     if (status == GLINT_OK)
         status = glint_session_set_sampler(run->session, &run->args.sampling, error);
     if (status == GLINT_OK)
         status = glint_session_sync(run->session, run->input.data, (int)run->input.n, NULL, error);
-    double begun = now_ms();
+    double begun = glint_now_ms();
     run->prefill_ms = begun - start;
     if (status == GLINT_OK)
         status = glint_detokenizer_open(&detokenizer, run->engine, error);
@@ -297,7 +290,7 @@ static enum glint_status answer(struct run *run, struct glint_error *error) {
         status = glint_run_chat_begin(&run->chat, run->engine, error);
     if (status == GLINT_OK)
         status = generate(run, detokenizer, error);
-    run->decode_ms = now_ms() - begun;
+    run->decode_ms = glint_now_ms() - begun;
     glint_detokenizer_close(&detokenizer);
     return status;
 }

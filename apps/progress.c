@@ -8,7 +8,7 @@
 
 enum { BAR_CELLS = 30 };
 
-static double now_ms(void) {
+double glint_now_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
@@ -18,11 +18,11 @@ void glint_progress_begin(struct glint_progress *progress, const char *what, uin
                           bool quiet) {
     *progress = (struct glint_progress){.what = what, .total = total, .quiet = quiet};
     progress->terminal = isatty(STDERR_FILENO) == 1;
-    progress->began_ms = progress->shown_ms = now_ms();
+    progress->began_ms = progress->shown_ms = glint_now_ms();
 }
 
 void glint_progress_step(struct glint_progress *progress, uint64_t done) {
-    double now = now_ms();
+    double now = glint_now_ms();
     if (progress->quiet || now - progress->shown_ms < (progress->terminal ? 100 : 5000))
         return;
     progress->shown_ms = now;
@@ -49,5 +49,5 @@ void glint_progress_end(struct glint_progress *progress, bool good) {
         fprintf(stderr, "\r\033[K");
     if (good && !progress->tokens)
         fprintf(stderr, "%s: %.1f MB in %.1f s\n", progress->what, (double)progress->total / 1e6,
-                (now_ms() - progress->began_ms) / 1e3);
+                (glint_now_ms() - progress->began_ms) / 1e3);
 }

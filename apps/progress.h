@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+double glint_now_ms(void); // monotonic
+
 struct glint_progress {
     const char *what; // "OUT.gguf"
     uint64_t total;   // bytes, or tokens
