@@ -3,6 +3,8 @@
 // fluent but wrong text (pattern, rope base, soft cap) are required (model.md A.1).
 #include "model/config.h"
 
+#include "model/key_range.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -20,45 +22,6 @@ static enum glint_status check_architecture(const struct glint_gguf *gguf,
     return glint_fail(err, GLINT_E_UNSUPPORTED,
                       "%s: general.architecture: found \"%.*s\"%s, expected \"" ARCHITECTURE "\"",
                       gguf->path, (int)(name.n < 100 ? name.n : 100), name.data, hint);
-}
-
-struct int_key {
-    const char *key;
-    int *out;
-    uint32_t min, max;
-};
-
-static enum glint_status read_ints(const struct glint_gguf *gguf, const struct int_key *keys,
-                                   size_t n, struct glint_error *err) {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t value;
-        GLINT_TRY(glint_gguf_get_u32(gguf, keys[i].key, &value, err));
-        if (value < keys[i].min || value > keys[i].max)
-            return glint_fail(err, GLINT_E_FORMAT, "%s: %s: found %u, expected %u to %u",
-                              gguf->path, keys[i].key, value, keys[i].min, keys[i].max);
-        *keys[i].out = (int)value;
-    }
-    return GLINT_OK;
-}
-
-struct float_key {
-    const char *key;
-    float *out;
-    float min, max;
-};
-
-static enum glint_status read_floats(const struct glint_gguf *gguf, const struct float_key *keys,
-                                     size_t n, struct glint_error *err) {
-    for (size_t i = 0; i < n; i++) {
-        float value;
-        GLINT_TRY(glint_gguf_get_f32(gguf, keys[i].key, &value, err));
-        if (!(value >= keys[i].min && value <= keys[i].max)) // NaN fails too
-            return glint_fail(err, GLINT_E_FORMAT, "%s: %s: found %g, expected %g to %g",
-                              gguf->path, keys[i].key, (double)value, (double)keys[i].min,
-                              (double)keys[i].max);
-        *keys[i].out = value;
-    }
-    return GLINT_OK;
 }
 
 // Array form: one boolean a layer, true = sliding. Scalar form n: sliding iff n = 0 or
@@ -116,7 +79,7 @@ enum glint_status glint_config_read(struct glint_config *config, const struct gl
     *config = (struct glint_config){0};
     GLINT_TRY(check_architecture(gguf, err));
     int value_dim = 0;
-    const struct int_key ints[] = {
+    const struct glint_key_int ints[] = {
         {ARCHITECTURE ".block_count", &config->n_layer, 1, GLINT_LAYER_MAX},
         {ARCHITECTURE ".embedding_length", &config->width, 1, 1 << 17},
         {ARCHITECTURE ".feed_forward_length", &config->n_ff, 1, 1 << 20},
@@ -127,7 +90,7 @@ enum glint_status glint_config_read(struct glint_config *config, const struct gl
         {ARCHITECTURE ".context_length", &config->n_context, 1, 1 << 24},
         {ARCHITECTURE ".attention.sliding_window", &config->window, 1, 1 << 24},
     };
-    GLINT_TRY(read_ints(gguf, ints, sizeof ints / sizeof *ints, err));
+    GLINT_TRY(glint_key_ints(gguf, ints, sizeof ints / sizeof *ints, err));
     if (value_dim != config->head_dim || config->head_dim % 2 != 0)
         return glint_fail(err, GLINT_E_UNSUPPORTED,
                           "%s: " ARCHITECTURE ".attention.value_length: found %d, expected the "
@@ -138,13 +101,13 @@ enum glint_status glint_config_read(struct glint_config *config, const struct gl
                           "%s: " ARCHITECTURE ".attention.head_count_kv: found %d, expected a "
                           "divisor of head_count, %d",
                           gguf->path, config->n_head_kv, config->n_head);
-    const struct float_key floats[] = {
+    const struct glint_key_float floats[] = {
         {ARCHITECTURE ".attention.layer_norm_rms_epsilon", &config->rms_epsilon, 1e-12f, 0.1f},
         {ARCHITECTURE ".rope.freq_base", &config->rope_base, 1.0f, 1e12f},
         {ARCHITECTURE ".logit_scale", &config->logit_scale, 1e-6f, 1e6f},
         {ARCHITECTURE ".final_logit_softcapping", &config->logit_softcap, 1e-3f, 1e6f},
     };
-    GLINT_TRY(read_floats(gguf, floats, sizeof floats / sizeof *floats, err));
+    GLINT_TRY(glint_key_floats(gguf, floats, sizeof floats / sizeof *floats, err));
     // A base of its own for sliding layers, the only ones that rotate, wins.
     GLINT_TRY(
         glint_gguf_opt_f32(gguf, ARCHITECTURE ".rope.freq_base_swa", &config->rope_base, err));
