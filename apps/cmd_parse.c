@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "engine_args.h"
 #include "json_out.h"
+#include "kept_turn.h"
 #include "options.h"
 
 #include <stdio.h>
@@ -46,15 +47,6 @@ static const struct glint_command command = {
     options,
 };
 
-struct text { // grows; owned
-    char *data;
-    size_t n;
-};
-
-struct call {
-    struct text name, arguments;
-};
-
 struct job {
     const char *model, *tools_path;
     bool stream, ids, limit;
@@ -63,49 +55,11 @@ struct job {
     char *tools; // owned
     char *input; // owned
     size_t n_input;
-    // The message
-    struct text reasoning, content;
-    struct call *calls; // [n_calls]
-    size_t n_calls;
-    enum glint_turn_reason reason;
-    bool failed; // out of memory
+    struct glint_kept_turn kept;
 };
 
-static bool append(struct text *text, const char *data, size_t n) {
-    char *grown = realloc(text->data, text->n + n + 1);
-    if (!grown)
-        return false;
-    memcpy(grown + text->n, data, n);
-    text->data = grown;
-    text->n += n;
-    grown[text->n] = 0;
-    return true;
-}
-
-static void keep_event(struct job *job, const struct glint_turn_event *event) {
-    bool ok = true;
-    if (event->kind == GLINT_TURN_REASONING) {
-        ok = append(&job->reasoning, event->text, event->n);
-    } else if (event->kind == GLINT_TURN_CONTENT) {
-        ok = append(&job->content, event->text, event->n);
-    } else if (event->kind == GLINT_TURN_CALL) {
-        struct call *calls = realloc(job->calls, (job->n_calls + 1) * sizeof *calls);
-        ok = calls != NULL;
-        if (ok) {
-            job->calls = calls;
-            calls[job->n_calls] = (struct call){.name = {.data = NULL}};
-            ok = append(&calls[job->n_calls++].name, event->text, event->n);
-        }
-    } else if (event->kind == GLINT_TURN_ARGUMENTS && event->index < job->n_calls) {
-        ok = append(&job->calls[event->index].arguments, event->text, event->n);
-    } else if (event->kind == GLINT_TURN_FINISH) {
-        job->reason = event->reason;
-    }
-    job->failed = job->failed || !ok;
-}
-
 static void print_member(const char *key, const char *text, size_t n, const char *end) {
-    printf("\"%s\": ", key);
+    printf("\"%s\":", key);
     glint_json_out_string(stdout, text ? text : "", n);
     printf("%s", end);
 }
@@ -121,15 +75,15 @@ static void print_event(const struct glint_turn_event *event) {
         print_member("content", event->text, event->n, "}\n");
         break;
     case GLINT_TURN_CALL:
-        printf("{\"tool_call\": {\"index\": %zu, ", event->index);
+        printf("{\"tool_call\":{\"index\":%zu,", event->index);
         print_member("name", event->text, event->n, "}}\n");
         break;
     case GLINT_TURN_ARGUMENTS:
-        printf("{\"tool_call\": {\"index\": %zu, ", event->index);
+        printf("{\"tool_call\":{\"index\":%zu,", event->index);
         print_member("arguments", event->text, event->n, "}}\n");
         break;
     case GLINT_TURN_FINISH:
-        printf("{\"finish_reason\": \"%s\"}\n", glint_turn_reason_name(event->reason));
+        printf("{\"finish_reason\":\"%s\"}\n", glint_turn_reason_name(event->reason));
         break;
     case GLINT_TURN_REMAINS:
         break;
@@ -142,23 +96,13 @@ static void on_event(void *user, const struct glint_turn_event *event) {
     if (job->stream)
         print_event(event);
     else
-        keep_event(job, event);
+        glint_kept_turn_put(&job->kept, event);
 }
 
 static void print_message(const struct job *job) {
     printf("{");
-    print_member("reasoning", job->reasoning.data, job->reasoning.n, ", ");
-    print_member("content", job->content.data, job->content.n, ", ");
-    printf("\"tool_calls\": [");
-    for (size_t i = 0; i < job->n_calls; i++) {
-        const struct call *call = &job->calls[i];
-        printf("%s{", i == 0 ? "" : ", ");
-        print_member("name", call->name.data, call->name.n, ", ");
-        printf("\"arguments\": ");
-        fwrite(call->arguments.data, 1, call->arguments.n, stdout);
-        printf("}");
-    }
-    printf("], \"finish_reason\": \"%s\"}\n", glint_turn_reason_name(job->reason));
+    glint_kept_turn_print(&job->kept, stdout);
+    printf(",\"finish_reason\":\"%s\"}\n", glint_turn_reason_name(job->kept.reason));
 }
 
 static bool take_option(struct job *job, int id, const char *value) {
@@ -236,7 +180,7 @@ static int run(struct job *job, const struct glint_engine *engine) {
         status = glint_turn_put_text(turn, job->input, job->n_input, &error);
     if (status == GLINT_OK)
         status = glint_turn_end(turn, job->limit, &error);
-    if (status == GLINT_OK && job->failed) {
+    if (status == GLINT_OK && job->kept.failed) {
         status = GLINT_E_NOMEM;
         snprintf(error.text, sizeof error.text, "no memory for the message");
     }
@@ -251,13 +195,7 @@ static int run(struct job *job, const struct glint_engine *engine) {
 static void release(struct job *job) {
     free(job->tools);
     free(job->input);
-    free(job->reasoning.data);
-    free(job->content.data);
-    for (size_t i = 0; i < job->n_calls; i++) {
-        free(job->calls[i].name.data);
-        free(job->calls[i].arguments.data);
-    }
-    free(job->calls);
+    glint_kept_turn_fini(&job->kept);
 }
 
 int glint_cmd_parse(int argc, char **argv) {

@@ -2,6 +2,7 @@
 // engine_args.c — shared flags to engine and sampling parameters, and opening the engine.
 #include "engine_args.h"
 
+#include "default_model.h"
 #include "interrupt.h"
 #include "progress.h"
 
@@ -167,6 +168,20 @@ int glint_report(const struct glint_command *command, const struct glint_error *
     return GLINT_EXIT_FAILED;
 }
 
+// The model that ships with glint, and a word about it.
+static bool use_default_model(struct glint_engine_args *args, const struct glint_command *command) {
+    if (!glint_default_file("glimmer-mini.gguf", args->model_path, sizeof args->model_path)) {
+        glint_options_usage(command, "glimmer-mini.gguf, which ships with glint, was not found; "
+                                     "name a model with -m FILE");
+        return false;
+    }
+    args->params.model_path = args->model_path;
+    if (!args->quiet)
+        fprintf(stderr, "model: glimmer-mini, the small one that ships with glint; -m FILE takes "
+                        "another\n");
+    return true;
+}
+
 struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
                                             const struct glint_command *command) {
     struct glint_error error = {0};
@@ -174,6 +189,8 @@ struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
     if (!args->seed_given)
         args->sampling.seed = (uint64_t)time(NULL);
     glint_interrupt_watch();
+    if (!args->params.model_path && !use_default_model(args, command))
+        return NULL;
     if (glint_engine_open(&engine, &args->params, &error) != GLINT_OK)
         glint_report(command, &error);
     return engine;

@@ -35,7 +35,10 @@ enum {
 };
 
 #define GLINT_ENGINE_OPTIONS                                                                       \
-    {GLINT_ARG_MODEL, {"m", "model"}, "FILE", "GGUF file (any shard of a split one)"},             \
+    {GLINT_ARG_MODEL,                                                                              \
+     {"m", "model"},                                                                               \
+     "FILE",                                                                                       \
+     "GGUF file, any shard of a split one (default: the small\nmodel that ships with glint)"},     \
         {GLINT_ARG_CONTEXT,                                                                        \
          {"c", "ctx-size"},                                                                        \
          "N",                                                                                      \
@@ -85,6 +88,7 @@ struct glint_engine_args {
     bool verbose, quiet;
     struct glint_progress progress; // of a long prompt
     bool reading;                   // the bar is up
+    char model_path[4096];          // of the model that ships with glint, when it is used
 };
 
 void glint_engine_args_init(struct glint_engine_args *args);
@@ -92,7 +96,8 @@ void glint_engine_args_init(struct glint_engine_args *args);
 // in the macros above is a mistake of ours.
 bool glint_engine_args_take(struct glint_engine_args *args, const struct glint_options *state,
                             int id);
-// Opens the engine and says so on stderr unless quiet; prints the error itself. NULL on failure.
+// Opens the engine, on the model that ships with glint when none was named; prints the error
+// itself. NULL on failure.
 struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
                                             const struct glint_command *command);
 // "glint NAME: text" on stderr; returns GLINT_EXIT_FAILED.

@@ -14,6 +14,10 @@ double glint_now_ms(void) {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
+double glint_per_second(double n, double ms) {
+    return ms > 0 ? n * 1e3 / ms : 0;
+}
+
 void glint_progress_begin(struct glint_progress *progress, const char *what, uint64_t total,
                           bool quiet) {
     *progress = (struct glint_progress){.what = what, .total = total, .quiet = quiet};

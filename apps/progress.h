@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-double glint_now_ms(void); // monotonic
+double glint_now_ms(void);                    // monotonic
+double glint_per_second(double n, double ms); // 0 when no time has passed
 
 struct glint_progress {
     const char *what; // "OUT.gguf"

@@ -186,26 +186,26 @@ static void parse_prints(void **state) {
     write_file(t.tools, tools, sizeof tools - 1);
     const char *argv[] = {"parse", "-m", t.model, "--tools", t.tools, NULL, NULL, NULL};
     expect(run(glint_cmd_parse, argv, output, sizeof output - 1), GLINT_EXIT_OK,
-           "{\"reasoning\": \"Hm.\", \"content\": \"\", \"tool_calls\": [{\"name\": \"f\", "
-           "\"arguments\": {\"n\": 12345678901234567890123}}], \"finish_reason\": "
+           "{\"reasoning\":\"Hm.\",\"content\":\"\",\"tool_calls\":[{\"name\":\"f\","
+           "\"arguments\":{\"n\": 12345678901234567890123}}],\"finish_reason\":"
            "\"tool_calls\"}\n",
            NULL);
     argv[5] = "--stream";
     expect(run(glint_cmd_parse, argv, output, sizeof output - 1), GLINT_EXIT_OK,
-           "{\"reasoning\": \"Hm.\"}\n{\"tool_call\": {\"index\": 0, \"name\": \"f\"}}\n"
-           "{\"tool_call\": {\"index\": 0, \"arguments\": \"{\\\"n\\\": "
-           "12345678901234567890123}\"}}\n{\"finish_reason\": \"tool_calls\"}\n",
+           "{\"reasoning\":\"Hm.\"}\n{\"tool_call\":{\"index\":0,\"name\":\"f\"}}\n"
+           "{\"tool_call\":{\"index\":0,\"arguments\":\"{\\\"n\\\": "
+           "12345678901234567890123}\"}}\n{\"finish_reason\":\"tool_calls\"}\n",
            NULL);
     const char *cut[] = {"parse", "-m", t.model, "--channel", "user", "--end", "length", NULL};
     expect(run(glint_cmd_parse, cut, "half a s", 8), GLINT_EXIT_OK,
-           "{\"reasoning\": \"\", \"content\": \"half a s\", \"tool_calls\": [], "
-           "\"finish_reason\": \"length\"}\n",
+           "{\"reasoning\":\"\",\"content\":\"half a s\",\"tool_calls\":[], "
+           "\"finish_reason\":\"length\"}\n",
            NULL);
     cut[6] = "sometime";
     expect(run(glint_cmd_parse, cut, "", 0), GLINT_EXIT_USAGE, "", "--end: found sometime");
     cut[6] = "eog";
     expect(run(glint_cmd_parse, cut, "", 0), GLINT_EXIT_OK,
-           "{\"reasoning\": \"\", \"content\": \"\", \"tool_calls\": [], \"finish_reason\": "
+           "{\"reasoning\":\"\",\"content\":\"\",\"tool_calls\":[],\"finish_reason\":"
            "\"stop\"}\n",
            NULL);
 }

@@ -80,6 +80,43 @@ static void test_tool_call(void **state) {
     expect_in(out_text, "\"finish_reason\":\"tool_calls\"");
 }
 
+// Without -m the model that ships with glint answers, and a note says so.
+static void test_default_model(void **state) {
+    (void)state;
+    assert_int_equal(RUN("-p", "What is 27 + 58?", "--temp", "0", "-c", "512"), 0);
+    assert_string_equal(out_text, "27 + 58 = 85\n");
+    expect_in(err_text, "glimmer-mini");
+    expect_in(err_text, "-m FILE");
+}
+
+// The answer ends before the text, which came in several tokens; reasoning is not searched.
+static void test_stop(void **state) {
+    (void)state;
+    assert_int_equal(RUN("-p", "What is 27 + 58?", "--temp", "0", "-c", "512", "-q", "--json",
+                         "--stop", "never", "--stop", "58 = 8"),
+                     0);
+    expect_in(out_text, "\"content\":\"27 + \"");
+    expect_in(out_text, "2 + 5 + 1 = 8");
+    expect_in(out_text, "\"finish_reason\":\"stop\"");
+}
+
+// At its budget reasoning is closed and the answer, or the call, comes all the same.
+static void test_reasoning_budget(void **state) {
+    (void)state;
+    assert_int_equal(RUN("-p", "What is 27 + 58?", "--temp", "0", "-c", "512", "-q", "--json",
+                         "--reasoning-budget", "5"),
+                     0);
+    expect_in(out_text, "\"reasoning\":\"27 + 5\",");
+    expect_in(out_text, "\"content\":\"27 + 58 = ");
+    expect_in(out_text, "\"finish_reason\":\"stop\"");
+    assert_int_equal(RUN("-p", "What is the weather in Oslo?", "--temp", "0", "-c", "1024", "-q",
+                         "--tools", "../tools/demo/weather.json", "--json", "--reasoning-budget",
+                         "0"),
+                     0);
+    expect_in(out_text, "\"reasoning\":\"\",");
+    expect_in(out_text, "{\"name\":\"get_weather\",\"arguments\":{\"city\": \"Oslo\"}}");
+}
+
 // Markup that a user types is text: the turn is the user's still.
 static void test_user_text_is_data(void **state) {
     (void)state;
@@ -114,7 +151,8 @@ static void test_ids_and_limits(void **state) {
 static void test_refusals(void **state) {
     (void)state;
     assert_int_equal(RUN("-m", MODEL), GLINT_EXIT_USAGE);
-    assert_int_equal(RUN("-p", "x"), GLINT_EXIT_USAGE);
+    assert_int_equal(RUN("-p", "x", "--stop", ""), GLINT_EXIT_USAGE);
+    assert_int_equal(RUN("-p", "x", "--reasoning-budget", "few"), GLINT_EXIT_USAGE);
     assert_int_equal(RUN("-m", MODEL, "-p", "x", "--prompt-ids", "1"), GLINT_EXIT_USAGE);
     assert_int_equal(RUN("-m", MODEL, "--prompt-ids", ""), GLINT_EXIT_USAGE);
     assert_int_equal(RUN("-m", MODEL, "--prompt-ids", "1,x"), GLINT_EXIT_USAGE);
@@ -140,9 +178,15 @@ static void test_eval_on_a_full_disk(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_question),          cmocka_unit_test(test_tool_call),
-        cmocka_unit_test(test_user_text_is_data), cmocka_unit_test(test_ids_and_limits),
-        cmocka_unit_test(test_refusals),          cmocka_unit_test(test_eval_on_a_full_disk),
+        cmocka_unit_test(test_question),
+        cmocka_unit_test(test_tool_call),
+        cmocka_unit_test(test_default_model),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_reasoning_budget),
+        cmocka_unit_test(test_user_text_is_data),
+        cmocka_unit_test(test_ids_and_limits),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_eval_on_a_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

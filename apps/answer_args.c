@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// answer_args.c — shared flags to the options of an answer.
+#include "answer_args.h"
+
+#include "engine_args.h"
+
+#include <stdlib.h>
+
+void glint_answer_args_init(struct glint_answer_args *args) {
+    *args = (struct glint_answer_args){.options = {.n_predict = -1}};
+    args->options.turn.stops = args->stops;
+}
+
+static bool take_stop(struct glint_answer_args *args, const struct glint_options *state) {
+    struct glint_turn_options *turn = &args->options.turn;
+    if (turn->n_stops == GLINT_ARGS_MAX_STOPS || state->value[0] == 0) {
+        glint_options_usage(state->command, "--stop: expected a text, at most %d times",
+                            GLINT_ARGS_MAX_STOPS);
+        return false;
+    }
+    args->stops[turn->n_stops++] = state->value;
+    return true;
+}
+
+bool glint_answer_args_take(struct glint_answer_args *args, const struct glint_options *state,
+                            int id) {
+    int64_t value;
+    switch (id) {
+    case GLINT_ARG_PREDICT:
+        return glint_options_int(state, -1, INT32_MAX, &args->options.n_predict);
+    case GLINT_ARG_SYSTEM:
+        args->system = state->value;
+        return true;
+    case GLINT_ARG_EFFORT:
+        args->effort = state->value;
+        return true;
+    case GLINT_ARG_BUDGET:
+        if (!glint_options_int(state, -1, INT32_MAX, &value))
+            return false;
+        args->options.turn.has_budget = value >= 0;
+        args->options.turn.budget = value >= 0 ? (size_t)value : 0;
+        return true;
+    case GLINT_ARG_TOOLS:
+        args->tools_path = state->value;
+        return true;
+    default:
+        return take_stop(args, state);
+    }
+}
+
+bool glint_answer_args_load(struct glint_answer_args *args, const struct glint_command *command) {
+    struct glint_json_text *tools = &args->options.turn.tools;
+    if (!args->tools_path)
+        return true;
+    args->tools = glint_read_file(command, args->tools_path, &tools->n);
+    tools->data = args->tools;
+    return args->tools != NULL;
+}
+
+void glint_answer_args_fini(struct glint_answer_args *args) {
+    free(args->tools);
+    args->tools = NULL;
+}
