@@ -198,7 +198,7 @@ static void parse_prints(void **state) {
            NULL);
     const char *cut[] = {"parse", "-m", t.model, "--channel", "user", "--end", "length", NULL};
     expect(run(glint_cmd_parse, cut, "half a s", 8), GLINT_EXIT_OK,
-           "{\"reasoning\":\"\",\"content\":\"half a s\",\"tool_calls\":[], "
+           "{\"reasoning\":\"\",\"content\":\"half a s\",\"tool_calls\":[],"
            "\"finish_reason\":\"length\"}\n",
            NULL);
     cut[6] = "sometime";
