@@ -3,7 +3,8 @@
 // second for few rows of x against streaming reads, int8 products per second for many rows
 // against the peak of the dot product instruction.
 //   bench_matmul                                        the ceilings and a table
-//   bench_matmul TYPE ROWS COLS N THREADS TIER [EXACT]  one case
+//   bench_matmul TYPE ROWS COLS N THREADS TIER [EXACT]  one case; one below 1 MiB stays in the
+//                                                       cache, to see the kernel alone
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/pool.h"
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEAT = 7, MAX_MATRICES = 16 };
+enum { REPEAT = 7, MAX_MATRICES = 16, CACHED_LOOPS = 1000 };
+static const size_t cached_bytes = (size_t)1 << 20;  // a matrix below this is left in the cache
 static const size_t total_bytes = (size_t)300 << 20; // so that no cache holds the weights
 
 struct bench_case {
@@ -29,6 +31,7 @@ struct setup {
     struct glint_backend *backend;
     struct glint_matrix w[MAX_MATRICES];
     int n_matrix;
+    bool cached;
     float *x, *out;
 };
 
@@ -65,7 +68,8 @@ static void setup_open(struct setup *setup, const struct bench_case *bench) {
     }
     size_t row_bytes = glint_dtype_bytes(bench->info->dtype, (uint64_t)bench->n_col);
     size_t bytes = row_bytes * (size_t)bench->n_row;
-    setup->n_matrix = bench->n > 32 ? 1 : (int)(total_bytes / bytes) + 1;
+    setup->cached = bytes < cached_bytes;
+    setup->n_matrix = bench->n > 32 || setup->cached ? 1 : (int)(total_bytes / bytes) + 1;
     if (setup->n_matrix > MAX_MATRICES)
         setup->n_matrix = MAX_MATRICES;
     for (int i = 0; i < setup->n_matrix; i++) {
@@ -97,18 +101,19 @@ static void run_case(const struct bench_case *bench, const struct bench_peak *pe
     struct setup setup;
     setup_open(&setup, bench);
     double ms[REPEAT + 1];
+    int loops = setup.cached ? CACHED_LOOPS : 1;
     for (int k = 0; k <= REPEAT; k++) { // the first is thrown away
         double start = glint_clock_ms();
-        for (int i = 0; i < setup.n_matrix; i++)
+        for (int i = 0; i < setup.n_matrix * loops; i++)
             setup.backend->ops.matmul(setup.backend, &(struct glint_op_matmul){
                                                          .x = setup.x,
                                                          .n = bench->n,
                                                          .n_matrix = 1,
-                                                         .w = {&setup.w[i]},
+                                                         .w = {&setup.w[i % setup.n_matrix]},
                                                          .out = {setup.out},
                                                          .exact = bench->exact,
                                                      });
-        ms[k] = (glint_clock_ms() - start) / setup.n_matrix;
+        ms[k] = (glint_clock_ms() - start) / setup.n_matrix / loops;
     }
     qsort(ms + 1, REPEAT, sizeof ms[0], compare);
     double median = ms[1 + REPEAT / 2];

@@ -49,7 +49,6 @@ ONE_K(q2_k, GLINT_TILE_SUB16_ADD)
 ONE_K(q3_k, GLINT_TILE_SUB16_OFFSET)
 ONE_K(q4_k, GLINT_TILE_SUB32_ADD)
 ONE_K(q5_k, GLINT_TILE_SUB32_ADD)
-ONE_K(q6_k, GLINT_TILE_SUB16_OFFSET)
 
 static inline void fill_multiply_one(struct glint_matmul_kernels *kernels) {
     kernels->multiply_one[GLINT_DTYPE_Q8_0] = one_q8_0;
@@ -61,7 +60,6 @@ static inline void fill_multiply_one(struct glint_matmul_kernels *kernels) {
     kernels->multiply_one[GLINT_DTYPE_Q3_K] = one_q3_k;
     kernels->multiply_one[GLINT_DTYPE_Q4_K] = one_q4_k;
     kernels->multiply_one[GLINT_DTYPE_Q5_K] = one_q5_k;
-    kernels->multiply_one[GLINT_DTYPE_Q6_K] = one_q6_k;
 }
 
 #endif

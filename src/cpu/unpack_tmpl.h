@@ -30,6 +30,14 @@ INLINE void look_ahead(const struct glint_tile_source *source, int row, int i, i
             _mm_prefetch((const char *)at + (size_t)r * source->stride + 64 * line, _MM_HINT_T1);
 }
 
+// The same for one row of kernels that load row by row.
+INLINE void look_ahead_row(const struct glint_tile_source *source, int row, int bytes) {
+    const char *at = (const char *)source->ahead + (size_t)row * source->stride;
+#pragma GCC unroll 8
+    for (int line = 0; line < (bytes + 63) / 64; line++)
+        _mm_prefetch(at + 64 * line, _MM_HINT_T1);
+}
+
 // Where codes go: into the tile, or straight into the sums of one row of x, which then needs no
 // tile. Scales and addends always go to the tile. Functions that take a sink are inlined, so
 // `multiply` is a constant in them.
