@@ -5,6 +5,7 @@
 #define GLINT_APPS_CMD_H
 
 int glint_cmd_bench(int argc, char **argv);
+int glint_cmd_chat(int argc, char **argv);
 int glint_cmd_convert(int argc, char **argv);
 int glint_cmd_detokenize(int argc, char **argv);
 int glint_cmd_eval(int argc, char **argv);

@@ -1,31 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// interrupt.c — the one flag a signal handler may set; it belongs to the process, as signals do.
+// interrupt.c — the flags a signal handler may set; they belong to the process, as signals do.
 #include "interrupt.h"
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
-static volatile sig_atomic_t seen;
+enum { MAX_PENDING = 3, EXIT_INTERRUPTED = 130 };
+
+static volatile sig_atomic_t seen;    // Ctrl-C that nobody has taken
+static volatile sig_atomic_t final;   // SIGTERM or SIGHUP
+static volatile sig_atomic_t resized; // SIGWINCH
+static volatile sig_atomic_t resumed; // SIGCONT
 
 static void note_signal(int number) {
-    (void)number;
-    seen = 1;
+    if (number == SIGWINCH) {
+        resized = 1;
+    } else if (number == SIGCONT) {
+        resumed = 1;
+    } else {
+        final = final || number != SIGINT;
+        seen = seen + 1;
+    }
+    if (seen >= MAX_PENDING)
+        _exit(EXIT_INTERRUPTED);
 }
 
-void glint_interrupt_watch(void) {
+static void watch(const int *signals, int n, int flags) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = note_signal;
-    action.sa_flags = (int)SA_RESETHAND; // the second one is fatal
+    action.sa_flags = flags;
     sigemptyset(&action.sa_mask);
-    seen = 0;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (int i = 0; i < n; i++)
+        sigaction(signals[i], &action, NULL);
+}
+
+void glint_interrupt_watch(void) {
+    static const int signals[] = {SIGINT, SIGTERM};
+    seen = final = 0;
+    watch(signals, 2, (int)SA_RESETHAND); // the second one is fatal
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
     action.sa_handler = SIG_IGN; // a write past `ulimit -f` then fails like one to a full disk
-    action.sa_flags = 0;
     sigaction(SIGXFSZ, &action, NULL);
 }
 
+void glint_interrupt_watch_each(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT};
+    seen = final = resized = resumed = 0;
+    watch(signals, 5, 0); // a read that waits comes back with EINTR
+}
+
 bool glint_interrupt_seen(void) {
-    return seen != 0;
+    return seen != 0 || final != 0;
+}
+
+int glint_interrupt_take(void) {
+    int n = seen;
+    seen = 0;
+    return n;
+}
+
+bool glint_interrupt_is_final(void) {
+    return final != 0;
+}
+
+static bool take(volatile sig_atomic_t *flag) {
+    bool was = *flag != 0;
+    *flag = 0;
+    return was;
+}
+
+bool glint_interrupt_take_resize(void) {
+    return take(&resized);
+}
+
+bool glint_interrupt_take_resume(void) {
+    return take(&resumed);
 }

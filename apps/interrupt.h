@@ -10,4 +10,15 @@
 void glint_interrupt_watch(void);
 bool glint_interrupt_seen(void);
 
+// For a conversation: from here on signals only set the flag. Ctrl-C three times while nobody
+// clears it ends the program all the same.
+void glint_interrupt_watch_each(void);
+// Clears the flag; how many Ctrl-C have come since the last call.
+int glint_interrupt_take(void);
+// SIGTERM or SIGHUP has come: leave.
+bool glint_interrupt_is_final(void);
+// The terminal changed its size, or the program goes on after Ctrl-Z; each is told once.
+bool glint_interrupt_take_resize(void);
+bool glint_interrupt_take_resume(void);
+
 #endif

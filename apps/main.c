@@ -15,6 +15,7 @@ struct command {
 
 // In the order in which help lists them.
 static const struct command commands[] = {
+    {"chat", "a conversation in the terminal", glint_cmd_chat},
     {"run", "one answer to one prompt", glint_cmd_run},
     {"inspect", "what a GGUF file holds and the memory it needs", glint_cmd_inspect},
     {"convert", "official Hugging Face folder to GGUF", glint_cmd_convert},

@@ -12,6 +12,7 @@ needs='
 build | compiler     | gcc libc6-dev         | gcc glibc-devel     | gcc         | llvm
 build | cmake        | cmake                 | cmake               | cmake       | cmake
 build | ninja        | ninja-build           | ninja-build         | ninja       | ninja
+build | libedit      | libedit-dev         | libedit-devel       | libedit     | libedit
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
 ci    | fuzzer       | clang @clang-runtime@ | clang compiler-rt   | clang compiler-rt | llvm
@@ -26,6 +27,8 @@ has() {
         cmocka)
             printf '#include <%s.h>\n' stdarg stddef setjmp stdint cmocka |
                 cc -E -x c - >/dev/null 2>&1 ;;
+        libedit)
+            echo '#include <histedit.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         python) command -v python3 >/dev/null ;;
         fuzzer)
             echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d[0] == n; }' |

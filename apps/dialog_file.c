@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// dialog_file.c — a conversation as a JSON file: {"system", "effort", "tools", "messages"}, the
+// messages as API clients write them. A bare list of messages is read too.
+#include "dialog.h"
+
+#include "format/json_write.h"
+#include "json_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const size_t max_file_bytes = (size_t)256 << 20;
+
+static enum glint_status fail(struct glint_error *err, enum glint_status status, const char *format,
+                              ...) __attribute__((format(printf, 3, 4)));
+static enum glint_status fail(struct glint_error *err, enum glint_status status, const char *format,
+                              ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    err->status = status;
+    return status;
+}
+
+static void put_text(FILE *out, const char *key, const char *text) {
+    fprintf(out, "\"%s\":", key);
+    glint_json_out_string(out, text, strlen(text));
+    fputs(",\n", out);
+}
+
+enum glint_status glint_dialog_save(const struct glint_dialog *dialog, const char *path,
+                                    struct glint_error *err) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600); // a conversation is private
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!out) {
+        int reason = errno;
+        if (fd >= 0)
+            close(fd);
+        return fail(err, GLINT_E_IO, "%s: cannot write: %s", path, strerror(reason));
+    }
+    fputs("{", out);
+    if (dialog->system)
+        put_text(out, "system", dialog->system);
+    if (dialog->effort)
+        put_text(out, "effort", dialog->effort);
+    if (dialog->tools.n != 0)
+        fprintf(out, "\"tools\":%s,\n", dialog->tools.data);
+    fputs("\"messages\":[", out);
+    for (size_t i = 0; i < dialog->n_messages; i++)
+        fprintf(out, "%s%s", i == 0 ? "" : ",\n", dialog->messages[i].json.data);
+    fputs("]}\n", out);
+    bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed)
+        return fail(err, GLINT_E_IO, "%s: cannot write: %s", path, strerror(errno));
+    return GLINT_OK;
+}
+
+// A value as JSON text.
+static bool put_value(struct glint_kept_text *to, const struct glint_json *value) {
+    struct glint_buffer text = {.data = NULL};
+    glint_json_put_value(&text, value, GLINT_JSON_COMPACT);
+    bool ok = !text.failed && glint_kept_append(to, text.data, text.n);
+    glint_buffer_fini(&text);
+    return ok;
+}
+
+// Later calls get numbers that the file's calls do not have.
+static void note_calls(struct glint_dialog *dialog, const struct glint_json *message) {
+    const struct glint_json *calls = glint_json_get(message, "tool_calls");
+    for (const struct glint_json *call = glint_json_first(calls); call; call = call->next) {
+        struct glint_view id = {.data = "", .n = 0};
+        uint64_t number = 0;
+        glint_json_to_string(glint_json_get(call, "id"), &id);
+        if (sscanf(id.data, "call_%9" SCNu64, &number) == 1 && number >= dialog->n_calls)
+            dialog->n_calls = (size_t)number + 1;
+    }
+}
+
+static enum glint_status load_message(struct glint_dialog *dialog, const struct glint_json *value,
+                                      size_t index, struct glint_error *err) {
+    static const char *const roles[] = {"user", "assistant", "tool"};
+    const struct glint_json *role = glint_json_get(value, "role");
+    struct glint_view content = {.data = "", .n = 0};
+    glint_json_to_string(glint_json_get(value, "content"), &content);
+    if (index == 0 && glint_json_is_text(role, "system"))
+        return glint_dialog_set(&dialog->system, content.data)
+                   ? GLINT_OK
+                   : fail(err, GLINT_E_NOMEM, "out of memory");
+    int i_role = 0;
+    while (i_role < 3 && !glint_json_is_text(role, roles[i_role]))
+        i_role++;
+    if (i_role == 3)
+        return fail(err, GLINT_E_ARG, "messages[%zu].role: expected user, assistant or tool",
+                    index);
+    struct glint_dialog_message *message = glint_dialog_add(dialog, (enum glint_dialog_role)i_role);
+    if (!message || !put_value(&message->json, value) ||
+        (i_role == 0 && !glint_kept_append(&message->text, content.data, content.n)))
+        return fail(err, GLINT_E_NOMEM, "out of memory");
+    note_calls(dialog, value);
+    return GLINT_OK;
+}
+
+static enum glint_status load_text(char **field, const struct glint_json *value, const char *name,
+                                   struct glint_error *err) {
+    struct glint_view text;
+    if (!value || value->kind == GLINT_JSON_NULL)
+        return GLINT_OK;
+    if (!glint_json_to_string(value, &text))
+        return fail(err, GLINT_E_ARG, "%s: expected a string, found %s", name,
+                    glint_json_kind_name(value));
+    return glint_dialog_set(field, text.data) ? GLINT_OK
+                                              : fail(err, GLINT_E_NOMEM, "out of memory");
+}
+
+static enum glint_status load_root(struct glint_dialog *dialog, const struct glint_json *root,
+                                   struct glint_error *err) {
+    bool bare = glint_json_is(root, GLINT_JSON_ARRAY);
+    const struct glint_json *messages = bare ? root : glint_json_get(root, "messages");
+    const struct glint_json *tools = bare ? NULL : glint_json_get(root, "tools");
+    if (!glint_json_is(messages, GLINT_JSON_ARRAY))
+        return fail(err, GLINT_E_ARG, "messages: expected a list, found %s",
+                    glint_json_kind_name(messages));
+    enum glint_status status =
+        load_text(&dialog->system, glint_json_get(root, "system"), "system", err);
+    if (status == GLINT_OK)
+        status = load_text(&dialog->effort, glint_json_get(root, "effort"), "effort", err);
+    if (status == GLINT_OK && tools && !put_value(&dialog->tools, tools))
+        status = fail(err, GLINT_E_NOMEM, "out of memory");
+    size_t index = 0;
+    for (const struct glint_json *m = glint_json_first(messages); m && status == GLINT_OK;
+         m = m->next)
+        status = load_message(dialog, m, index++, err);
+    return status;
+}
+
+enum glint_status glint_dialog_load(struct glint_dialog *dialog, const char *path,
+                                    struct glint_error *err) {
+    struct glint_json_doc *doc = NULL;
+    enum glint_status status = glint_json_load(&doc, path, max_file_bytes, err);
+    glint_dialog_init(dialog);
+    if (status == GLINT_OK)
+        status = load_root(dialog, glint_json_root(doc), err);
+    if (status != GLINT_OK)
+        glint_dialog_fini(dialog);
+    glint_json_close(&doc);
+    return status;
+}

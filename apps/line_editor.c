@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+// line_editor.c — libedit, its key bindings and the history file; or getline.
+#include "line_editor.h"
+
+#include "interrupt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#ifdef GLINT_LIBEDIT
+#include <histedit.h>
+
+enum { HISTORY_ENTRIES = 1000, PASTE_SHOWN_LINES = 8, MAX_PASTES = 32 };
+static const size_t max_paste_bytes = (size_t)64 << 20;
+
+#define PASTE_BEGIN "\033[200~"
+#define PASTE_END   "\033[201~"
+#define INITIAL_KEY "\033[glint~" // no keyboard sends it: puts the initial text in
+
+struct paste { // stands in the line as "[pasted N lines #i]"
+    char name[48];
+    char *text; // owned
+};
+#endif
+
+struct glint_line_editor {
+    bool interactive;
+    const char *const *words;
+#ifdef GLINT_LIBEDIT
+    EditLine *edit;
+    History *history;
+    char history_path[4096]; // "" for none
+    const char *prompt, *initial;
+    mbstate_t decoding;
+    bool interrupted, typed;
+    struct paste pastes[MAX_PASTES];
+    int n_pastes;
+#endif
+};
+
+#ifdef GLINT_LIBEDIT
+// ---- keys -------------------------------------------------------------------------------------
+
+static struct glint_line_editor *editor_of(EditLine *edit) {
+    void *data = NULL;
+    el_get(edit, EL_CLIENTDATA, &data);
+    return data;
+}
+
+static char *show_prompt(EditLine *edit) {
+    return (char *)(uintptr_t)editor_of(edit)->prompt;
+}
+
+// One byte from the terminal; 0 at its end or when a signal asks to stop.
+static int read_byte(EditLine *edit, char *byte) {
+    struct glint_line_editor *editor = editor_of(edit);
+    for (;;) {
+        if (glint_interrupt_seen()) {
+            const LineInfo *line = el_line(edit);
+            editor->interrupted = true;
+            editor->typed = line->lastchar != line->buffer;
+            return 0;
+        }
+        ssize_t n = read(STDIN_FILENO, byte, 1);
+        if (n == 1)
+            return 1;
+        if (n == 0 || errno != EINTR)
+            return 0;
+        if (glint_interrupt_take_resize())
+            el_resize(edit);
+        if (glint_interrupt_take_resume()) {
+            el_set(edit, EL_PREP_TERM, 0);
+            el_set(edit, EL_PREP_TERM, 1);
+            el_set(edit, EL_REFRESH);
+        }
+    }
+}
+
+static int read_character(EditLine *edit, wchar_t *c) {
+    mbstate_t *state = &editor_of(edit)->decoding;
+    for (;;) {
+        char byte;
+        if (read_byte(edit, &byte) == 0)
+            return 0;
+        size_t n = mbrtowc(c, &byte, 1, state);
+        if (n == (size_t)-2)
+            continue; // more bytes follow
+        if (n == (size_t)-1) {
+            memset(state, 0, sizeof *state);
+            *c = L'?';
+        }
+        return 1;
+    }
+}
+
+static unsigned char key_newline(EditLine *edit, int c) {
+    (void)c;
+    return el_insertstr(edit, "\n") == 0 ? CC_REFRESH : CC_ERROR;
+}
+
+static unsigned char key_initial(EditLine *edit, int c) {
+    (void)c;
+    const char *initial = editor_of(edit)->initial;
+    return initial && el_insertstr(edit, initial) == 0 ? CC_REFRESH : CC_NORM;
+}
+
+// Bytes up to the end of the paste, for free(); NULL when it did not end or memory did.
+static char *read_paste(EditLine *edit, size_t *n_out) {
+    size_t n = 0, capacity = 4096;
+    char *text = malloc(capacity);
+    while (text && n < max_paste_bytes && read_byte(edit, text + n)) {
+        if (text[n] == '\r')
+            text[n] = '\n';
+        n++;
+        size_t n_end = sizeof PASTE_END - 1;
+        if (n >= n_end && memcmp(text + n - n_end, PASTE_END, n_end) == 0) {
+            *n_out = n - n_end;
+            text[*n_out] = 0;
+            return text;
+        }
+        if (n == capacity) {
+            capacity *= 2;
+            char *grown = realloc(text, capacity);
+            if (!grown)
+                free(text);
+            text = grown;
+        }
+    }
+    free(text);
+    return NULL;
+}
+
+// A long paste is kept aside and stands in the line by its name.
+static const char *put_aside(struct glint_line_editor *editor, char *text) {
+    int n_lines = 1;
+    for (const char *c = text; *c; c++)
+        n_lines += *c == '\n';
+    if (n_lines <= PASTE_SHOWN_LINES || editor->n_pastes == MAX_PASTES)
+        return NULL;
+    struct paste *paste = &editor->pastes[editor->n_pastes++];
+    snprintf(paste->name, sizeof paste->name, "[pasted %d lines #%d]", n_lines, editor->n_pastes);
+    paste->text = text;
+    return paste->name;
+}
+
+static unsigned char key_paste(EditLine *edit, int c) {
+    size_t n;
+    (void)c;
+    char *text = read_paste(edit, &n);
+    if (!text)
+        return CC_ERROR;
+    const char *name = put_aside(editor_of(edit), text);
+    int rc = el_insertstr(edit, name ? name : text);
+    if (!name)
+        free(text);
+    return rc == 0 ? CC_REFRESH : CC_ERROR;
+}
+
+// Tab: a word at the beginning of the line, else a file name.
+static unsigned char key_complete(EditLine *edit, int c) {
+    const struct glint_line_editor *editor = editor_of(edit);
+    const LineInfo *line = el_line(edit);
+    size_t n = (size_t)(line->cursor - line->buffer);
+    const char *found = NULL;
+    if (memchr(line->buffer, ' ', n))
+        return _el_fn_complete(edit, c);
+    for (const char *const *word = editor->words; *word; word++) {
+        if (strncmp(*word, line->buffer, n) != 0)
+            continue;
+        if (found)
+            return CC_ERROR; // several
+        found = *word;
+    }
+    if (!found)
+        return _el_fn_complete(edit, c);
+    if (el_insertstr(edit, found + n) != 0 || el_insertstr(edit, " ") != 0)
+        return CC_ERROR;
+    return CC_REFRESH;
+}
+
+// The line with pastes in place of their names.
+static char *expand(struct glint_line_editor *editor, const char *line, size_t *n_out) {
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return NULL;
+    while (*line) {
+        const struct paste *found = NULL;
+        for (int i = 0; i < editor->n_pastes && !found; i++)
+            if (strncmp(line, editor->pastes[i].name, strlen(editor->pastes[i].name)) == 0)
+                found = &editor->pastes[i];
+        if (found)
+            fputs(found->text, out);
+        else
+            fputc(*line, out);
+        line += found ? strlen(found->name) : 1;
+    }
+    if (fclose(out) != 0)
+        return NULL;
+    *n_out = n;
+    return text;
+}
+
+static void forget_pastes(struct glint_line_editor *editor) {
+    for (int i = 0; i < editor->n_pastes; i++)
+        free(editor->pastes[i].text);
+    editor->n_pastes = 0;
+}
+
+// ---- history ----------------------------------------------------------------------------------
+
+// Creates the folders of a path, readable by their owner alone.
+static bool make_folders(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static void find_history(struct glint_line_editor *editor) {
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    char *path = editor->history_path;
+    size_t size = sizeof editor->history_path;
+    int n = -1;
+    if (state && state[0] == '/')
+        n = snprintf(path, size, "%s/glint/history", state);
+    else if (home && home[0] == '/')
+        n = snprintf(path, size, "%s/.local/state/glint/history", home);
+    if (n < 0 || (size_t)n >= size || !make_folders(path))
+        path[0] = 0; // no history, then
+}
+
+static void save_history(struct glint_line_editor *editor) {
+    char temporary[sizeof editor->history_path + 8];
+    HistEvent event;
+    if (!editor->history_path[0])
+        return;
+    snprintf(temporary, sizeof temporary, "%s.new", editor->history_path);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!file) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    bool ok = history(editor->history, &event, H_SAVE_FP, file) >= 0;
+    ok = fclose(file) == 0 && ok;
+    if (!ok || rename(temporary, editor->history_path) != 0)
+        unlink(temporary);
+}
+
+static void open_history(struct glint_line_editor *editor) {
+    HistEvent event;
+    editor->history = history_init();
+    if (!editor->history)
+        return;
+    history(editor->history, &event, H_SETSIZE, HISTORY_ENTRIES);
+    history(editor->history, &event, H_SETUNIQUE, 1);
+    find_history(editor);
+    if (editor->history_path[0])
+        history(editor->history, &event, H_LOAD, editor->history_path);
+    el_set(editor->edit, EL_HIST, history, editor->history);
+}
+
+// ---- opening ----------------------------------------------------------------------------------
+
+static void bind_keys(EditLine *edit) {
+    static const struct {
+        const char *name, *help, *keys[3];
+        unsigned char (*function)(EditLine *, int);
+    } keys[] = {
+        {"glint-newline", "a line break", {"\033\r", "\033\n"}, key_newline},
+        {"glint-paste", "text pasted", {PASTE_BEGIN}, key_paste},
+        {"glint-initial", "the text to start from", {INITIAL_KEY}, key_initial},
+        {"glint-complete", "completes a command or a file name", {"\t"}, key_complete},
+    };
+    static const char *const builtin[][2] = {
+        {"\033[1~", "ed-move-to-beg"},      {"\033[4~", "ed-move-to-end"},
+        {"\033[H", "ed-move-to-beg"},       {"\033[F", "ed-move-to-end"},
+        {"\033[3~", "ed-delete-next-char"}, {"^R", "em-inc-search-prev"},
+        {"^W", "ed-delete-prev-word"},      {"\033[1;5C", "em-next-word"},
+        {"\033[1;5D", "ed-prev-word"},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        el_set(edit, EL_ADDFN, keys[i].name, keys[i].help, keys[i].function);
+        for (int k = 0; k < 3 && keys[i].keys[k]; k++)
+            el_set(edit, EL_BIND, keys[i].keys[k], keys[i].name, NULL);
+    }
+    for (size_t i = 0; i < sizeof builtin / sizeof *builtin; i++)
+        el_set(edit, EL_BIND, builtin[i][0], builtin[i][1], NULL);
+}
+
+static void open_edit(struct glint_line_editor *editor, bool with_history) {
+    const char *kind = getenv("TERM");
+    if (!editor->interactive || !kind || strcmp(kind, "dumb") == 0)
+        return;
+    editor->edit = el_init("glint", stdin, stderr, stderr);
+    if (!editor->edit)
+        return;
+    el_set(editor->edit, EL_CLIENTDATA, editor);
+    el_set(editor->edit, EL_EDITOR, "emacs");
+    el_set(editor->edit, EL_SIGNAL, 0); // ours
+    el_set(editor->edit, EL_PROMPT_ESC, show_prompt, '\1');
+    el_set(editor->edit, EL_GETCFN, read_character);
+    bind_keys(editor->edit);
+    if (with_history)
+        open_history(editor);
+    el_source(editor->edit, NULL); // ~/.editrc
+}
+
+static enum glint_line_result read_edited(struct glint_line_editor *editor, const char *initial,
+                                          char **text, size_t *n) {
+    int count = 0;
+    editor->interrupted = false;
+    editor->initial = initial;
+    memset(&editor->decoding, 0, sizeof editor->decoding);
+    if (initial)
+        el_push(editor->edit, INITIAL_KEY);
+    fputs("\033[?2004h", stderr); // pastes come in brackets
+    fflush(stderr);
+    const char *line = el_gets(editor->edit, &count);
+    fputs("\033[?2004l", stderr);
+    if (!line || editor->interrupted) {
+        fputs("\n", stderr);
+        forget_pastes(editor);
+        if (!editor->interrupted || glint_interrupt_is_final())
+            return GLINT_LINE_END;
+        return editor->typed ? GLINT_LINE_INTERRUPT_TYPED : GLINT_LINE_INTERRUPT;
+    }
+    *text = expand(editor, line, n);
+    forget_pastes(editor);
+    if (!*text)
+        return GLINT_LINE_END;
+    if (*n > 0 && (*text)[*n - 1] == '\n')
+        (*text)[--*n] = 0;
+    return GLINT_LINE_TEXT;
+}
+
+void glint_line_editor_remember(struct glint_line_editor *editor, const char *text) {
+    HistEvent event;
+    if (!editor->history || !text[0])
+        return;
+    history(editor->history, &event, H_ENTER, text);
+    save_history(editor);
+}
+
+#else // without libedit
+
+static void open_edit(struct glint_line_editor *editor, bool with_history) {
+    (void)editor;
+    (void)with_history;
+}
+
+void glint_line_editor_remember(struct glint_line_editor *editor, const char *text) {
+    (void)editor;
+    (void)text;
+}
+#endif
+
+struct glint_line_editor *glint_line_editor_open(const char *const *words, bool history) {
+    struct glint_line_editor *editor = calloc(1, sizeof *editor);
+    if (!editor)
+        return NULL;
+    editor->words = words;
+    editor->interactive = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
+    open_edit(editor, history);
+    return editor;
+}
+
+void glint_line_editor_close(struct glint_line_editor **editor) {
+    if (!*editor)
+        return;
+#ifdef GLINT_LIBEDIT
+    forget_pastes(*editor);
+    if ((*editor)->edit)
+        el_end((*editor)->edit);
+    if ((*editor)->history)
+        history_end((*editor)->history);
+#endif
+    free(*editor);
+    *editor = NULL;
+}
+
+bool glint_line_editor_is_interactive(const struct glint_line_editor *editor) {
+    return editor->interactive;
+}
+
+// Without editing: a prompt for whoever is there, then a line.
+static enum glint_line_result read_plain(struct glint_line_editor *editor, const char *prompt,
+                                         char **text, size_t *n) {
+    size_t capacity = 0;
+    for (const char *c = prompt; editor->interactive && *c; c++)
+        if (*c != '\1')
+            fputc(*c, stderr);
+    *text = NULL;
+    clearerr(stdin);
+    ssize_t length = getline(text, &capacity, stdin);
+    if (length <= 0) {
+        free(*text);
+        *text = NULL;
+        if (glint_interrupt_seen() && !glint_interrupt_is_final())
+            return GLINT_LINE_INTERRUPT;
+        return GLINT_LINE_END;
+    }
+    *n = (size_t)length;
+    if ((*text)[*n - 1] == '\n')
+        (*text)[--*n] = 0;
+    return GLINT_LINE_TEXT;
+}
+
+enum glint_line_result glint_line_editor_read(struct glint_line_editor *editor, const char *prompt,
+                                              const char *initial, char **text, size_t *n) {
+    *text = NULL;
+    *n = 0;
+#ifdef GLINT_LIBEDIT
+    if (editor->edit) {
+        editor->prompt = prompt;
+        return read_edited(editor, initial, text, n);
+    }
+#endif
+    (void)initial;
+    return read_plain(editor, prompt, text, n);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// talk.h — the state of `glint chat`: the conversation, the session that holds its tokens, and
+// the person at the terminal.
+#ifndef GLINT_APPS_TALK_H
+#define GLINT_APPS_TALK_H
+
+#include "answer_args.h"
+#include "answer_view.h"
+#include "dialog.h"
+#include "engine_args.h"
+#include "line_editor.h"
+
+struct glint_talk {
+    const struct glint_command *command;
+    struct glint_engine_args args;
+    struct glint_answer_args how;
+    bool no_history;
+    struct glint_engine *engine;
+    struct glint_session *session;
+    struct glint_chat *chat;
+    struct glint_dialog dialog;
+    struct glint_answer_view view;
+    struct glint_line_editor *editor;
+    char *initial;      // owned: text that the next message starts from, or NULL
+    uint64_t n_answers; // so far, taken back ones included
+    uint64_t n_read, n_reused, n_written;
+    double read_ms, written_ms;
+    bool leave;
+};
+
+// A note to the person, on standard error; not in a pipe with -q.
+void glint_talk_note(struct glint_talk *talk, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// talk_answer.c: lets the model answer the conversation as it stands, and whoever is there answer
+// its calls. False when there is no answer: the conversation then ends in the user's message.
+bool glint_talk_answer(struct glint_talk *talk);
+
+// talk_command.c: the names, for completion; and does what a line that begins with one says.
+extern const char *const glint_talk_commands[];
+// False when the line is no command.
+bool glint_talk_command(struct glint_talk *talk, char *line);
+
+#endif
