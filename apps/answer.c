@@ -149,6 +149,17 @@ static enum glint_status close_reasoning(struct generation *g) {
     return status;
 }
 
+// Whether the ids can stand for the turn: ended by the model, and no placeholder of media in them.
+static bool is_whole(const struct generation *g) {
+    const struct glint_answer *answer = g->answer;
+    int32_t patch = glint_special_id(g->engine, "<|patch|>");
+    int32_t video = glint_special_id(g->engine, "<|video|>");
+    for (int i = 0; i < answer->n; i++)
+        if (answer->ids[i] == patch || answer->ids[i] == video)
+            return false;
+    return answer->ids[answer->n - 1] == glint_special_id(g->engine, "<|eot|>");
+}
+
 // Draws and evaluates until a stop, a limit or Ctrl-C.
 static enum glint_status generate(struct generation *g) {
     struct glint_answer *answer = g->answer;
@@ -167,7 +178,7 @@ static enum glint_status generate(struct generation *g) {
             status = close_reasoning(g);
     }
     answer->finish = interrupted && !g->done ? "interrupt" : g->done ? "stop" : "length";
-    answer->whole = g->done && answer->ids[answer->n - 1] == glint_special_id(g->engine, "<|eot|>");
+    answer->whole = g->done && is_whole(g);
     return status;
 }
 

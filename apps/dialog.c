@@ -150,6 +150,20 @@ static void put_messages(const struct glint_dialog *dialog, FILE *out) {
     fputc(']', out);
 }
 
+// The turns whose ids are known, for replaying; NULL when there are none or memory is out, which
+// costs no more than evaluating them again.
+static struct glint_chat_replay *replays_of(const struct glint_dialog *dialog, size_t *n) {
+    struct glint_chat_replay *replays = calloc(dialog->n_messages + 1, sizeof *replays);
+    size_t index = dialog->system ? 1 : 0;
+    *n = 0;
+    for (size_t i = 0; replays && i < dialog->n_messages; i++) {
+        const struct glint_dialog_message *message = &dialog->messages[i];
+        if (message->n_ids != 0)
+            replays[(*n)++] = (struct glint_chat_replay){index + i, message->ids, message->n_ids};
+    }
+    return replays;
+}
+
 enum glint_status glint_dialog_prompt(const struct glint_dialog *dialog,
                                       const struct glint_chat *chat,
                                       const struct glint_engine *engine, struct glint_ids *ids,
@@ -167,7 +181,10 @@ enum glint_status glint_dialog_prompt(const struct glint_dialog *dialog,
         return GLINT_E_NOMEM;
     }
     request.messages.data = messages;
+    struct glint_chat_replay *replays = replays_of(dialog, &request.n_replays);
+    request.replays = replays;
     enum glint_status status = glint_prompt_ids(chat, engine, &request, ids, start, err);
+    free(replays);
     free(messages);
     return status;
 }

@@ -24,14 +24,8 @@ enum glint_status glint_prompt_ids(const struct glint_chat *chat, const struct g
                                    enum glint_turn_start *start, struct glint_error *err) {
     struct glint_chat_prompt prompt = {0};
     enum glint_status status = glint_chat_prompt(chat, request, &prompt, err);
-    if (status == GLINT_OK) {
-        struct glint_text text = {.data = prompt.data,
-                                  .n = prompt.n,
-                                  .special = true,
-                                  .untrusted = prompt.untrusted,
-                                  .n_untrusted = prompt.n_untrusted};
-        status = glint_tokenize(engine, &text, ids, err);
-    }
+    if (status == GLINT_OK)
+        status = glint_chat_prompt_ids(engine, &prompt, ids, err);
     *start = prompt.start;
     glint_chat_prompt_free(&prompt);
     return status;

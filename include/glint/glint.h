@@ -288,6 +288,14 @@ void glint_chat_close(struct glint_chat **chat);
 // False for a template of another dialect, whose output glint_turn cannot take apart.
 bool glint_chat_is_native(const struct glint_chat *chat);
 
+// A past turn that stands in the prompt as the very ids it was sampled with, because rendering its
+// message again may give others: all that followed "<|start|>assistant", through <|eot|>.
+struct glint_chat_replay {
+    size_t index;       // of the message, an assistant's that says the same
+    const int32_t *ids; // [n], borrowed until the prompt is freed
+    size_t n;
+};
+
 struct glint_chat_request {
     struct glint_json_text messages;  // array
     struct glint_json_text tools;     // array of function definitions
@@ -297,13 +305,23 @@ struct glint_chat_request {
     bool normalise;   // accept what API clients send and refuse what would render as nonsense;
                       // else the bare template's behaviour
     bool no_generation_prompt;
-    bool continue_final; // the last message, an assistant's, is to be continued
+    bool continue_final;                     // the last message, an assistant's, is to be continued
+    const struct glint_chat_replay *replays; // [n_replays] ascending; with `normalise` only
+    size_t n_replays;
+};
+// Ids that stand for bytes [begin, end) of a prompt.
+struct glint_chat_splice {
+    size_t begin, end;
+    const int32_t *ids; // [n], of the replay
+    size_t n;
 };
 struct glint_chat_prompt {
     char *data; // [n], terminated
     size_t n;
     struct glint_byte_range *untrusted; // [n_untrusted] what the caller controls: for glint_text
     size_t n_untrusted;
+    struct glint_chat_splice *splices; // [n_splices] ascending
+    size_t n_splices;
     enum glint_turn_start start;
 };
 // Errors name the message or the line of the template. *prompt is empty on failure.
@@ -311,6 +329,10 @@ enum glint_status glint_chat_prompt(const struct glint_chat *chat,
                                     const struct glint_chat_request *request,
                                     struct glint_chat_prompt *prompt, struct glint_error *err);
 void glint_chat_prompt_free(struct glint_chat_prompt *prompt);
+// The ids of a prompt: special tokens where the template wrote them, replays in their places.
+enum glint_status glint_chat_prompt_ids(const struct glint_engine *engine,
+                                        const struct glint_chat_prompt *prompt,
+                                        struct glint_ids *ids, struct glint_error *err);
 
 enum glint_turn_kind {
     GLINT_TURN_REASONING, // text

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "format/gguf.h"
-#include "prompt/chat.h"
+#include "prompt/replay.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,7 +110,8 @@ static enum glint_status read_variables(struct glint_heap *heap,
 }
 
 static enum glint_status render(const struct glint_chat *chat,
-                                const struct glint_chat_request *request, struct glint_heap *heap,
+                                const struct glint_chat_request *request,
+                                const struct glint_replays *replays, struct glint_heap *heap,
                                 struct glint_prompt *prompt, struct glint_error *err) {
     struct glint_chat_input input = {.clock = read_clock(request->date),
                                      .no_generation_prompt = request->no_generation_prompt,
@@ -125,33 +126,116 @@ static enum glint_status render(const struct glint_chat *chat,
     if (request->continue_final && !chat->native)
         return glint_fail(err, GLINT_E_UNSUPPORTED,
                           "messages: only this model's own template can continue a message");
+    if (replays->n != 0)
+        GLINT_TRY(glint_replay_hide(heap, input.chat.messages.as.list, replays, err));
     return glint_chat_render(chat->compiled, &input, heap, prompt, err);
+}
+
+// Renders with replays, or without when the template does not let them stand; *splices is theirs.
+static enum glint_status render_spliced(const struct glint_chat *chat,
+                                        const struct glint_chat_request *request,
+                                        struct glint_prompt *prompt, struct glint_chat_prompt *out,
+                                        struct glint_error *err) {
+    struct glint_replays replays = {request->replays, chat->native ? request->n_replays : 0};
+    struct glint_heap heap = {.max_bytes = 0};
+    if (replays.n != 0 && !request->normalise)
+        return glint_fail(err, GLINT_E_ARG, "replays: only in a request that is normalised");
+    out->splices = glint_alloc(replays.n, sizeof *out->splices);
+    if (!out->splices)
+        return glint_fail(err, GLINT_E_NOMEM, "prompt: no memory");
+    enum glint_status status = render(chat, request, &replays, &heap, prompt, err);
+    out->n_splices = replays.n;
+    if (status == GLINT_OK && !glint_replay_find(&prompt->text, &replays, out->splices)) {
+        out->n_splices = replays.n = 0;
+        glint_prompt_fini(prompt);
+        *prompt = (struct glint_prompt){.start = GLINT_TURN_HEADER};
+        status = render(chat, request, &replays, &heap, prompt, err);
+    }
+    glint_heap_fini(&heap);
+    return status;
 }
 
 enum glint_status glint_chat_prompt(const struct glint_chat *chat,
                                     const struct glint_chat_request *request,
                                     struct glint_chat_prompt *prompt, struct glint_error *err) {
-    struct glint_heap heap = {.max_bytes = 0};
     struct glint_prompt made = {.start = GLINT_TURN_HEADER};
     *prompt = (struct glint_chat_prompt){.data = NULL};
-    enum glint_status status = render(chat, request, &heap, &made, err);
+    enum glint_status status = render_spliced(chat, request, &made, prompt, err);
     if (status == GLINT_OK && !glint_buffer_reserve(&made.text.bytes, 0)) // also when empty
         status = glint_fail(err, GLINT_E_NOMEM, "prompt: no memory");
     if (status == GLINT_OK) {
-        *prompt = (struct glint_chat_prompt){.data = made.text.bytes.data,
-                                             .n = made.text.bytes.n,
-                                             .untrusted = made.text.ranges,
-                                             .n_untrusted = made.text.n_ranges,
-                                             .start = made.start};
+        prompt->data = made.text.bytes.data;
+        prompt->n = made.text.bytes.n;
+        prompt->untrusted = made.text.ranges;
+        prompt->n_untrusted = made.text.n_ranges;
+        prompt->start = made.start;
         made = (struct glint_prompt){.start = GLINT_TURN_HEADER}; // handed over
+    } else {
+        glint_chat_prompt_free(prompt);
     }
     glint_prompt_fini(&made);
-    glint_heap_fini(&heap);
     return status;
 }
 
 void glint_chat_prompt_free(struct glint_chat_prompt *prompt) {
     glint_free(prompt->data);
     glint_free(prompt->untrusted);
+    glint_free(prompt->splices);
     *prompt = (struct glint_chat_prompt){.data = NULL};
+}
+
+static bool append(struct glint_ids *list, const int32_t *ids, size_t n) {
+    int32_t *grown = glint_realloc(list->data, list->n + n, sizeof *grown);
+    if (!grown)
+        return false;
+    if (n != 0)
+        memcpy(grown + list->n, ids, n * sizeof *ids);
+    *list = (struct glint_ids){grown, list->n + n};
+    return true;
+}
+
+// The ids of bytes [begin, end), appended; ranges is room for all ranges of the prompt.
+static enum glint_status append_part(const struct glint_engine *engine,
+                                     const struct glint_chat_prompt *prompt,
+                                     struct glint_byte_range part, struct glint_byte_range *ranges,
+                                     struct glint_ids *list, struct glint_error *err) {
+    struct glint_text text = {.data = prompt->data + part.begin,
+                              .n = part.end - part.begin,
+                              .special = true,
+                              .untrusted = ranges};
+    for (size_t i = 0; i < prompt->n_untrusted; i++) {
+        struct glint_byte_range range = prompt->untrusted[i];
+        if (range.begin >= part.begin && range.end <= part.end) // none crosses a splice's border
+            ranges[text.n_untrusted++] =
+                (struct glint_byte_range){range.begin - part.begin, range.end - part.begin};
+    }
+    struct glint_ids ids;
+    GLINT_TRY(glint_tokenize(engine, &text, &ids, err));
+    bool ok = append(list, ids.data, ids.n);
+    glint_ids_free(&ids);
+    return ok ? GLINT_OK : glint_fail(err, GLINT_E_NOMEM, "prompt: no memory");
+}
+
+enum glint_status glint_chat_prompt_ids(const struct glint_engine *engine,
+                                        const struct glint_chat_prompt *prompt,
+                                        struct glint_ids *ids, struct glint_error *err) {
+    struct glint_byte_range *ranges = glint_alloc(prompt->n_untrusted, sizeof *ranges);
+    struct glint_byte_range part = {.begin = 0};
+    enum glint_status status =
+        ranges ? GLINT_OK : glint_fail(err, GLINT_E_NOMEM, "prompt: no memory");
+    *ids = (struct glint_ids){0};
+    for (size_t i = 0; i <= prompt->n_splices && status == GLINT_OK; i++) {
+        const struct glint_chat_splice *splice = i < prompt->n_splices ? &prompt->splices[i] : NULL;
+        part.end = splice ? splice->begin : prompt->n;
+        status = append_part(engine, prompt, part, ranges, ids, err);
+        if (!splice || status != GLINT_OK)
+            break;
+        if (!append(ids, splice->ids, splice->n))
+            status = glint_fail(err, GLINT_E_NOMEM, "prompt: no memory");
+        part.begin = splice->end;
+    }
+    glint_free(ranges);
+    if (status != GLINT_OK)
+        glint_ids_free(ids);
+    return status;
 }

@@ -317,21 +317,26 @@ static enum glint_status normalise_reasoning(struct normaliser *n, struct glint_
     return GLINT_OK;
 }
 
-static bool call_has_id(struct glint_value message, const struct glint_string *id) {
+// The name of the last call of a message that has this id; *name is left alone without one.
+static void find_call(struct glint_value message, const struct glint_string *id,
+                      struct glint_value *name) {
     if (message.kind != GLINT_VALUE_DICT)
-        return false;
+        return;
     struct glint_value calls = field_of(message, "tool_calls");
     for (size_t i = 0; glint_value_is_list(calls) && i < calls.as.list->n; i++) {
         struct glint_value call = calls.as.list->items[i];
-        struct glint_value own =
-            call.kind == GLINT_VALUE_DICT ? field_of(call, "id") : glint_value_none();
-        if (own.kind == GLINT_VALUE_STRING && glint_string_equal(own.as.text, id))
-            return true;
+        if (call.kind != GLINT_VALUE_DICT)
+            continue;
+        struct glint_value own = field_of(call, "id");
+        struct glint_value fn = field_of(call, "function");
+        if (own.kind == GLINT_VALUE_STRING && glint_string_equal(own.as.text, id) &&
+            fn.kind == GLINT_VALUE_DICT)
+            *name = field_of(fn, "name");
     }
-    return false;
 }
 
-// A result says which call it answers, by name or by the id of a call there is.
+// A result says which call it answers, by name or by the id of a call there is. It gets the
+// name: the call may stand in the prompt as ids, where the template cannot look for it.
 static enum glint_status normalise_result(struct normaliser *n, struct glint_value message,
                                           struct glint_dict *out) {
     struct glint_value name = field_of(message, "name");
@@ -346,13 +351,11 @@ static enum glint_status normalise_result(struct normaliser *n, struct glint_val
         return refuse(n, "tool_call_id", "missing, and there is no name either");
     if (has_name)
         GLINT_TRY(check_name(n, "name", name));
-    bool found = false;
-    for (size_t i = 0; has_id && !has_name && !found && i < n->messages->n; i++)
-        found = call_has_id(n->messages->items[i], id.as.text);
-    if (!has_name && !found)
+    for (size_t i = 0; !has_name && i < n->messages->n; i++)
+        find_call(n->messages->items[i], id.as.text, &name);
+    if (name.kind != GLINT_VALUE_STRING)
         return refuse(n, "tool_call_id", "no message has a tool call with this id");
-    if (has_name)
-        GLINT_TRY(put(n, out, "name", name));
+    GLINT_TRY(put(n, out, "name", name));
     return has_id ? put(n, out, "tool_call_id", id) : GLINT_OK;
 }
 
