@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "format/gguf.h"
-#include "prompt/replay.h"
+#include "prompt/chat_replay.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// replay.h — past turns that stand in a prompt as the very ids they were sampled with.
+// chat_replay.h — past turns that stand in a prompt as the very ids they were sampled with.
 // Before rendering, each such message is replaced by a stand-in that the template must print as
 // an answer; afterwards the stand-in's place in the text is where the ids go. What the template
 // makes of the other messages does not change.
-#ifndef GLINT_PROMPT_REPLAY_H
-#define GLINT_PROMPT_REPLAY_H
+#ifndef GLINT_PROMPT_CHAT_REPLAY_H
+#define GLINT_PROMPT_CHAT_REPLAY_H
 
 #include "prompt/chat.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// replay.c — stand-ins in, places out.
-#include "prompt/replay.h"
+// chat_replay.c — stand-ins in, places out.
+#include "prompt/chat_replay.h"
 
 #include <stdio.h>
 #include <string.h>
