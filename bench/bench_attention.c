@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < plane.n_page; i++)
         page[i] = i;
     for (int i = 0; i < context; i++)
-        ref[i] = (struct glint_kv_ref){{page, plane.n_page}, i};
+        ref[i] = (struct glint_kv_ref){{page, plane.n_page}, i, 0};
     size_t n_value = (size_t)MAX_ROWS * N_HEAD * HEAD_DIM;
     float *q = need(glint_alloc(n_value, sizeof *q)),
           *out = need(glint_alloc(n_value, sizeof *out));

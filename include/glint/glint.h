@@ -55,6 +55,7 @@ enum glint_log_kind { GLINT_SAY_ERROR, GLINT_SAY_WARN, GLINT_SAY_INFO, GLINT_SAY
 // What the caller decides. Start from glint_engine_params_default.
 struct glint_engine_params {
     const char *model_path; // GGUF file, or any shard of a split one
+    const char *draft_path; // GGUF file of a drafter made for this model, or NULL
     bool vocab_only;        // no weights, no cache: tokenizing only
     const char *device;     // NULL or "cpu"
     const char *cpu_tier;   // NULL: the best; "scalar", "avx2", "avx512", "vnni" force one
@@ -83,6 +84,7 @@ struct glint_memory_plan {
     uint64_t cache_per_1000; // growth of one session per 1,000 tokens, past the window
     uint64_t cache_fixed;    // sliding layers of one session
     uint64_t scratch;        // activations of one step, logits
+    uint64_t drafter;        // its weights, cache and scratch; 0 without one
     uint64_t total;
     uint64_t available; // memory the system can give now; 0 when unknown
     int n_context;      // what the plan is for
@@ -105,6 +107,8 @@ struct glint_engine_info {
     const char *device, *tier; // "cpu", "vnni"
     int n_threads;
     int n_vocab, n_layer, width, n_context, n_chunk, window;
+    const char *draft_path;         // NULL without a drafter
+    int n_draft;                    // proposals of a round at most; 0 without a drafter
     uint64_t weight_bytes;          // of all tensors
     uint64_t step_bytes;            // weight bytes one decoded token reads
     uint64_t cache_bytes_per_token; // cache bytes read per token of depth, full layers
@@ -159,10 +163,57 @@ enum glint_status glint_session_truncate(struct glint_session *session, int leng
 // truncation.
 const float *glint_session_logits(const struct glint_session *session);
 
-// One token for each of n different sessions of one engine, in one step.
+// One token for each of n different sessions of one engine, in one step at most (see drafting).
 enum glint_status glint_engine_decode(struct glint_engine *engine,
                                       struct glint_session *const *sessions, const int32_t *ids,
                                       int n, struct glint_error *err);
+
+// ---- drafting -------------------------------------------------------------------------------
+
+// With a drafter, glint_engine_decode evaluates after each token a few more that are likely to
+// follow it. When the next tokens turn out to be these, they need no step of their own. The caller
+// draws every token from its own logits as ever: drafting changes no token, no log-probability and
+// no length that a session shows, only the time a decode takes (Leviathan et al. 2023, with the
+// draft's tokens compared to the drawn ones).
+
+struct glint_draft_options {
+    int n_draft; // tokens to try ahead each round, up to glint_engine_info.n_draft; 0: none;
+                 // -1: as many as pays, by what rounds cost and how many are right
+    int n_left;  // tokens the caller will still draw at most, so that none are tried beyond them;
+                 // -1: unknown
+};
+// A session starts with {-1, -1}. Without a drafter nothing is tried ahead.
+enum glint_status glint_session_set_draft(struct glint_session *session,
+                                          const struct glint_draft_options *options,
+                                          struct glint_error *err);
+
+// Takes id as the next token if it was tried ahead: true, and its logits are there, without a
+// step. With several sessions, take and draw while this is true, then decode what remains of all
+// of them together.
+bool glint_session_take(struct glint_session *session, int32_t id);
+
+// Since the session was opened.
+struct glint_draft_stats {
+    int64_t n_round;    // steps with proposals
+    int64_t n_proposed; // tokens tried ahead
+    int64_t n_accepted; // of these, tokens that followed indeed
+};
+struct glint_draft_stats glint_session_draft_stats(const struct glint_session *session);
+
+// The drafter's proposals after the tokens held and `anchor`, the one that follows them. The
+// session stays as it is.
+struct glint_proposals {
+    int32_t anchor;
+    int n;        // 1 to glint_engine_info.n_draft
+    int32_t *ids; // [n]
+    // The drafter's output rows [width]: row 0 is the anchor's, row i gives proposal i. May be
+    // NULL.
+    void (*on_hidden)(void *user, int i, const float *row);
+    void *user;
+};
+enum glint_status glint_session_propose(struct glint_session *session,
+                                        const struct glint_proposals *proposals,
+                                        struct glint_error *err);
 
 // Best of a few streaming reads over a block far larger than the caches, in 1e9 bytes a second.
 // n_threads 0: all CPUs.

@@ -76,10 +76,16 @@ enum glint_status glint_batch_place(struct glint_batch *batch, struct glint_kv *
         }
         i += n;
     }
-    for (int i = 0; i < batch->n; i++) {
+    for (int i = 0, end = 0; i < batch->n; i++) {
         int s = batch->sequence[i];
-        batch->full[i] = (struct glint_kv_ref){glint_kv_table(kv, s, false), batch->position[i]};
-        batch->ring[i] = (struct glint_kv_ref){glint_kv_table(kv, s, true), batch->position[i]};
+        if (i == end)
+            end += run_length(batch, i);
+        struct glint_kv_ref ref = {.position = batch->position[i],
+                                   .ahead = batch->mutual ? end - 1 - i : 0};
+        ref.table = glint_kv_table(kv, s, false);
+        batch->full[i] = ref;
+        ref.table = glint_kv_table(kv, s, true);
+        batch->ring[i] = ref;
     }
     return GLINT_OK;
 }

@@ -10,6 +10,7 @@
 struct glint_batch {
     int n, max_rows;
     int n_want;
+    bool mutual;               // rows of a sequence see each other, earlier and later
     int32_t *id;               // [max_rows] token ids; ignored where feature is set
     const float **feature;     // [max_rows] NULL, or a ready row [width] instead of the embedding
     int32_t *position;         // [max_rows]

@@ -123,7 +123,7 @@ void glint_cpu_attention_close(struct glint_cpu *cpu) {
 
 static struct glint_attention_range visible(const struct glint_op_attention *op, int i_row) {
     int32_t p = op->ref[i_row].position;
-    struct glint_attention_range see = {0, p + 1};
+    struct glint_attention_range see = {0, p + op->ref[i_row].ahead + 1};
     if (op->window > 0 && p >= op->window)
         see.begin = p - op->window + 1;
     return see;
@@ -328,7 +328,8 @@ static struct rows take_rows(const struct glint_op_attention *op, int i_row, int
            ref[rows.n_row].position > ref[rows.n_row - 1].position)
         rows.n_row++;
     rows.first = visible(op, i_row).begin / GLINT_KV_SPLIT;
-    rows.n_split = ref[rows.n_row - 1].position / GLINT_KV_SPLIT - rows.first + 1;
+    int32_t last = ref[rows.n_row - 1].position + ref[rows.n_row - 1].ahead;
+    rows.n_split = last / GLINT_KV_SPLIT - rows.first + 1;
     return rows;
 }
 

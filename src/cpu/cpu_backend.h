@@ -24,10 +24,14 @@ struct glint_cpu_kernels {
     void (*add_rms_norm)(float *h, const float *y, const float *gain, float epsilon, int width);
     // Turns pair (2i, 2i+1) of x [2 * n_pair] by the angle of turn [n_pair][2: cos, sin].
     void (*rotate)(float *x, const float *turn, int n_pair);
+    // The same for pairs (i, i + n_pair).
+    void (*rotate_halves)(float *x, const float *turn, int n_pair);
     void (*half_from_float)(uint16_t *out, const float *x, int64_t n);
     void (*gate)(float *a, const float *g, int64_t n);
     void (*swiglu)(float *gate, const float *up, int64_t n);
     void (*softcap)(float *x, int64_t n, float scale, float cap);
+    void (*add)(float *h, const float *y, int64_t n);
+    int32_t (*best)(const float *x, int width);
     // The softmax of one block of query vectors over the keys of one split.
     void (*attention_split)(const struct glint_attention_block *block);
 };

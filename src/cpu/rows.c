@@ -117,7 +117,7 @@ static void head_norm_rope_rows(void *context, int i_worker, int n_workers) {
             float *x = op->x + (i * op->n_head + h) * op->head_dim;
             kernels->rms_norm(x, x, op->gain, op->epsilon, op->head_dim);
             if (op->inv_freq != NULL)
-                kernels->rotate(x, turn, n_pair);
+                (op->halves ? kernels->rotate_halves : kernels->rotate)(x, turn, n_pair);
         }
     }
 }
@@ -214,6 +214,38 @@ static void softcap(struct glint_backend *backend, const struct glint_op_softcap
     glint_cpu_run(job.cpu, op->count * CYCLES_A_VALUE, softcap_range, &job);
 }
 
+static void add_range(void *context, int i_worker, int n_workers) {
+    const struct job *job = context;
+    const struct glint_op_add *op = job->op;
+    struct glint_range range = glint_pool_range(op->count, LINE, i_worker, n_workers);
+    job->cpu->kernels.add(op->h + range.begin, op->y + range.begin, range.end - range.begin);
+}
+
+static void add(struct glint_backend *backend, const struct glint_op_add *op) {
+    struct job job = {glint_cpu_of(backend), op};
+    glint_cpu_run(job.cpu, op->count / 2, add_range, &job);
+}
+
+static void copy_rows(struct glint_backend *backend, const struct glint_op_copy_rows *op) {
+    (void)backend;
+    for (int64_t i = 0; i < op->n; i++)
+        memcpy(op->out + i * op->out_stride, op->x + i * op->x_stride,
+               (size_t)op->width * sizeof *op->out);
+}
+
+static void best_rows(void *context, int i_worker, int n_workers) {
+    const struct job *job = context;
+    const struct glint_op_best *op = job->op;
+    struct glint_range range = glint_pool_range(op->n, 1, i_worker, n_workers);
+    for (int64_t i = range.begin; i < range.end; i++)
+        op->id[i] = job->cpu->kernels.best(op->x + i * op->width, op->width);
+}
+
+static void best(struct glint_backend *backend, const struct glint_op_best *op) {
+    struct job job = {glint_cpu_of(backend), op};
+    glint_cpu_run(job.cpu, op->n > 1 ? (int64_t)op->n * op->width : 0, best_rows, &job);
+}
+
 void glint_cpu_rows_fill(struct glint_backend_ops *ops) {
     ops->embed = embed;
     ops->rms_norm = rms_norm;
@@ -223,4 +255,7 @@ void glint_cpu_rows_fill(struct glint_backend_ops *ops) {
     ops->gate = gate;
     ops->swiglu = swiglu;
     ops->softcap = softcap;
+    ops->add = add;
+    ops->copy_rows = copy_rows;
+    ops->best = best;
 }

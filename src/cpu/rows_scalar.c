@@ -35,6 +35,14 @@ static void rotate_scalar(float *x, const float *turn, int n_pair) {
     }
 }
 
+static void rotate_halves_scalar(float *x, const float *turn, int n_pair) {
+    for (int i = 0; i < n_pair; i++) {
+        double a = x[i], b = x[i + n_pair], c = turn[2 * i], s = turn[2 * i + 1];
+        x[i] = (float)(a * c - b * s);
+        x[i + n_pair] = (float)(b * c + a * s);
+    }
+}
+
 static void half_from_float_scalar(uint16_t *out, const float *x, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         out[i] = glint_half_from_float(x[i]);
@@ -61,13 +69,32 @@ static void softcap_scalar(float *x, int64_t n, float scale, float cap) {
         x[i] = (float)(cap * tanh((double)x[i] * scale / cap));
 }
 
+static void add_scalar(float *h, const float *y, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        h[i] += y[i];
+}
+
+static int32_t best_scalar(const float *x, int width) {
+    int32_t best = 0;
+    float largest = -INFINITY;
+    for (int c = 0; c < width; c++)
+        if (x[c] > largest) {
+            largest = x[c];
+            best = c;
+        }
+    return best;
+}
+
 void glint_cpu_init_scalar(struct glint_cpu_kernels *kernels) {
     kernels->rms_norm = rms_norm_scalar;
     kernels->add_rms_norm = add_rms_norm_scalar;
     kernels->rotate = rotate_scalar;
+    kernels->rotate_halves = rotate_halves_scalar;
     kernels->half_from_float = half_from_float_scalar;
     kernels->gate = gate_scalar;
     kernels->swiglu = swiglu_scalar;
     kernels->softcap = softcap_scalar;
+    kernels->add = add_scalar;
+    kernels->best = best_scalar;
     glint_cpu_init_attention_scalar(kernels);
 }

@@ -18,7 +18,7 @@ enum glint_status glint_chat_open(struct glint_chat **chat, const struct glint_e
                                   struct glint_error *err) {
     struct glint_view source = glint_view_of(glint_chat_default_template);
     *chat = NULL;
-    GLINT_TRY(glint_gguf_opt_string(engine->gguf, "tokenizer.chat_template", &source, err));
+    GLINT_TRY(glint_gguf_opt_string(engine->files.gguf, "tokenizer.chat_template", &source, err));
     *chat = glint_alloc(1, sizeof **chat);
     if (!*chat)
         return glint_fail(err, GLINT_E_NOMEM, "chat: no memory");
@@ -26,7 +26,7 @@ enum glint_status glint_chat_open(struct glint_chat **chat, const struct glint_e
     enum glint_status status = glint_template_open(&(*chat)->compiled, source, err);
     if (status != GLINT_OK) {
         glint_chat_close(chat);
-        return glint_fail_in(err, status, "%s: tokenizer.chat_template", engine->gguf->path);
+        return glint_fail_in(err, status, "%s: tokenizer.chat_template", engine->files.gguf->path);
     }
     return GLINT_OK;
 }

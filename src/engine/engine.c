@@ -26,20 +26,19 @@ static bool fits(const struct glint_engine *engine) {
 }
 
 // The asked context, or without one the model's own, halved until the plan fits.
-static enum glint_status choose_context(struct glint_engine *engine,
-                                        const struct glint_config *config,
-                                        struct glint_error *err) {
+static enum glint_status choose_context(struct glint_engine *engine, struct glint_error *err) {
     const struct glint_engine_params *params = &engine->params;
+    const struct glint_config *config = engine->files.config;
     char plan[400];
     if (params->n_context > config->n_context)
         return glint_fail(err, GLINT_E_LIMIT,
                           "--ctx-size: found %d, expected at most %d, the model's own context",
                           params->n_context, config->n_context);
     int n = params->n_context > 0 ? params->n_context : config->n_context;
-    GLINT_TRY(glint_plan_for(&engine->plan, engine->gguf, config, params, n, err));
+    GLINT_TRY(glint_plan_for(&engine->plan, &engine->files, params, n, err));
     while (params->n_context <= 0 && !fits(engine) && n / 2 >= MIN_CONTEXT) {
         n /= 2;
-        GLINT_TRY(glint_plan_for(&engine->plan, engine->gguf, config, params, n, err));
+        GLINT_TRY(glint_plan_for(&engine->plan, &engine->files, params, n, err));
     }
     engine->n_context = n;
     glint_plan_print(&engine->plan, plan, sizeof plan);
@@ -47,7 +46,7 @@ static enum glint_status choose_context(struct glint_engine *engine,
         return glint_fail(err, GLINT_E_NOMEM,
                           "%s: does not fit in memory: %s. Close other programs, lower --ctx-size, "
                           "or take a smaller file",
-                          engine->gguf->path, plan);
+                          engine->files.gguf->path, plan);
     say(engine, GLINT_SAY_DEBUG, plan);
     if (params->n_context <= 0 && n < config->n_context) {
         snprintf(plan, sizeof plan, "context lowered from %d to %d tokens to fit in memory",
@@ -57,27 +56,32 @@ static enum glint_status choose_context(struct glint_engine *engine,
     return GLINT_OK;
 }
 
-static enum glint_status open_parts(struct glint_engine *engine, struct glint_config *config,
-                                    struct glint_error *err) {
+static enum glint_status open_parts(struct glint_engine *engine, struct glint_error *err) {
     struct glint_engine_sizes sizes;
-    GLINT_TRY(glint_config_read(config, engine->gguf, err));
-    GLINT_TRY(choose_context(engine, config, err));
-    GLINT_TRY(glint_engine_size(&sizes, config, &engine->params, engine->n_context, err));
-    engine->n_chunk = sizes.kv.max_rows;
+    const struct glint_engine_files *files = &engine->files;
+    const struct glint_config *config = files->config;
+    GLINT_TRY(choose_context(engine, err));
+    GLINT_TRY(glint_engine_size(&sizes, files, &engine->params, engine->n_context, err));
+    engine->n_chunk = sizes.n_chunk;
     engine->n_session = sizes.kv.n_sequence;
     GLINT_TRY(glint_backend_open(&engine->backend, &engine->params, &sizes.limits, err));
-    GLINT_TRY(glint_model_open(&engine->model, engine->gguf, engine->backend, err));
+    GLINT_TRY(glint_model_open(&engine->model, files->gguf, engine->backend, err));
     GLINT_TRY(glint_kv_open(&engine->kv, config, engine->backend, &sizes.kv, err));
     GLINT_TRY(glint_forward_init(&engine->forward, &engine->model, engine->kv, sizes.max_rows,
                                  sizes.max_want, err));
     engine->forward.exact = engine->params.exact_activations;
     GLINT_TRY(glint_batch_init(&engine->batch, sizes.max_rows, err));
+    if (files->drafting)
+        GLINT_TRY(glint_draft_open(&engine->draft, files->drafting, files->draft_gguf,
+                                   &engine->model, &sizes.draft, err));
+    glint_pace_book_init(&engine->pace);
     GLINT_TRY(glint_sampler_scratch_open(&engine->scratch, config->n_vocab, err));
     size_t n_rows = (size_t)sizes.max_rows * (size_t)config->width;
     size_t max_col = (size_t)sizes.limits.max_col;
     engine->rows = glint_alloc(n_rows > max_col ? n_rows : max_col, sizeof(float));
     engine->sessions = glint_alloc((size_t)engine->n_session, sizeof(struct glint_session *));
-    if (!engine->rows || !engine->sessions)
+    engine->parts = glint_alloc((size_t)engine->n_session, sizeof *engine->parts);
+    if (!engine->rows || !engine->sessions || !engine->parts)
         return glint_fail(err, GLINT_E_NOMEM, "engine: no memory");
     return GLINT_OK;
 }
@@ -88,18 +92,15 @@ enum glint_status glint_engine_open(struct glint_engine **out,
     GLINT_REQUIRE(out && params && params->model_path, err);
     *out = NULL;
     struct glint_engine *engine = glint_alloc(1, sizeof *engine);
-    struct glint_config *config = glint_alloc(1, sizeof *config);
-    enum glint_status status =
-        engine && config ? GLINT_OK : glint_fail(err, GLINT_E_NOMEM, "engine: no memory");
-    if (status == GLINT_OK) {
-        engine->params = *params;
-        status = glint_gguf_open(&engine->gguf, params->model_path, err);
-    }
-    if (status == GLINT_OK && !params->vocab_only) // first: a file of another kind is named so
-        status = open_parts(engine, config, err);
+    if (!engine)
+        return glint_fail(err, GLINT_E_NOMEM, "engine: no memory");
+    engine->params = *params;
+    // The configuration first: a file of another kind is named so.
+    enum glint_status status = glint_engine_files_open(&engine->files, params, err);
+    if (status == GLINT_OK && !params->vocab_only)
+        status = open_parts(engine, err);
     if (status == GLINT_OK)
-        status = glint_vocab_open_gguf(&engine->vocab, engine->gguf, err);
-    glint_free(config);
+        status = glint_vocab_open_gguf(&engine->vocab, engine->files.gguf, err);
     if (status != GLINT_OK) {
         glint_engine_close(&engine);
         return status;
@@ -115,21 +116,23 @@ void glint_engine_close(struct glint_engine **engine_in) {
         return;
     glint_free(engine->sessions);
     glint_free(engine->rows);
+    glint_free(engine->parts);
     glint_sampler_scratch_close(&engine->scratch);
     glint_batch_fini(&engine->batch);
+    glint_draft_close(&engine->draft);
     glint_forward_fini(&engine->forward);
     glint_kv_close(&engine->kv);
     glint_model_close(&engine->model);
     if (engine->backend)
         engine->backend->close(engine->backend);
     glint_vocab_close(&engine->vocab);
-    glint_gguf_close(&engine->gguf);
+    glint_engine_files_close(&engine->files);
     glint_free(engine);
 }
 
 struct glint_engine_info glint_engine_info(const struct glint_engine *engine) {
-    struct glint_engine_info info = {.model_path = engine->gguf->path,
-                                     .weight_bytes = engine->gguf->n_tensor_bytes,
+    struct glint_engine_info info = {.model_path = engine->files.gguf->path,
+                                     .weight_bytes = engine->files.gguf->n_tensor_bytes,
                                      .plan = engine->plan};
     if (!engine->backend)
         return info;
@@ -145,6 +148,8 @@ struct glint_engine_info glint_engine_info(const struct glint_engine *engine) {
     info.window = config->window;
     info.n_context = engine->n_context;
     info.n_chunk = engine->n_chunk;
+    info.draft_path = engine->draft ? engine->files.draft_gguf->path : NULL;
+    info.n_draft = engine->draft ? glint_draft_max(engine->draft) : 0;
     // Decoding reads every matrix but one row of the embedding.
     info.step_bytes = engine->model.weight_bytes -
                       (uint64_t)(config->n_vocab - 1) * engine->model.embed.row_bytes;

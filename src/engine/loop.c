@@ -8,10 +8,12 @@
 enum glint_status glint_engine_step(struct glint_engine *engine, const struct glint_tap *tap,
                                     struct glint_error *err) {
     GLINT_TRY(glint_batch_place(&engine->batch, engine->kv, err));
+    if (engine->draft)
+        tap = glint_draft_watch(engine->draft, tap);
     glint_forward_step(&engine->forward, &engine->batch, tap);
     GLINT_TRY(engine->backend->sync(engine->backend, err));
     glint_batch_commit(&engine->batch, engine->kv);
-    return GLINT_OK;
+    return engine->draft ? glint_draft_keep(engine->draft, &engine->batch, err) : GLINT_OK;
 }
 
 enum glint_status glint_engine_read_logits(struct glint_engine *engine, int i, float *out,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // session.c — one sequence: what it holds, and evaluating more of it in chunks.
-// Invariant: ids[0 .. glint_kv_length) are the tokens whose rows are committed in the cache.
+// Invariant: ids[0 .. length) are the tokens held; their rows are committed in the cache, and after
+// them those of proposals, if there are any (round.c).
 #include "engine/engine.h"
 
 #include "base/alloc.h"
@@ -22,7 +23,9 @@ enum glint_status glint_session_open(struct glint_session **out, struct glint_en
         session->engine = engine;
         session->slot = slot;
         session->ids = glint_alloc((size_t)engine->n_context, sizeof(int32_t));
-        session->logits = glint_alloc((size_t)engine->model.config.n_vocab, sizeof(float));
+        size_t n_row = engine->draft ? 1 + (size_t)glint_draft_max(engine->draft) : 1;
+        session->logits = glint_alloc(n_row * (size_t)engine->model.config.n_vocab, sizeof(float));
+        session->n_draft = session->n_left = -1;
     }
     if (!session || !session->ids || !session->logits) {
         glint_session_close(&session);
@@ -40,6 +43,8 @@ void glint_session_close(struct glint_session **session_in) {
         return;
     if (session->engine->sessions[session->slot] == session) {
         glint_kv_truncate(session->engine->kv, session->slot, 0);
+        if (session->engine->draft)
+            glint_draft_truncate(session->engine->draft, session->slot, 0);
         session->engine->sessions[session->slot] = NULL;
     }
     glint_sampler_close(&session->sampler);
@@ -49,26 +54,20 @@ void glint_session_close(struct glint_session **session_in) {
 }
 
 int glint_session_length(const struct glint_session *session) {
-    return glint_kv_length(session->engine->kv, session->slot);
+    return session->length;
 }
 
 const int32_t *glint_session_ids(const struct glint_session *session) {
     return session->ids;
 }
 
-const float *glint_session_logits(const struct glint_session *session) {
-    return session->has_logits ? session->logits : NULL;
+static float *logits_of(const struct glint_session *session) {
+    size_t n_vocab = (size_t)session->engine->model.config.n_vocab;
+    return session->logits + (size_t)session->i_logits * n_vocab;
 }
 
-static enum glint_status check_ids(const struct glint_engine *engine, const int32_t *ids, int n,
-                                   struct glint_error *err) {
-    int n_vocab = engine->model.config.n_vocab;
-    for (int i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= n_vocab)
-            return glint_fail(err, GLINT_E_ARG,
-                              "token %d of the prompt: found id %d, expected 0 to %d", i, ids[i],
-                              n_vocab - 1);
-    return GLINT_OK;
+const float *glint_session_logits(const struct glint_session *session) {
+    return session->has_logits ? logits_of(session) : NULL;
 }
 
 // Rows of one chunk, handed to the caller one by one.
@@ -124,7 +123,9 @@ static enum glint_status eval_chunk(struct glint_session *session, const struct 
                             .context = &rows};
     GLINT_TRY(glint_engine_step(engine, &tap, err));
     memcpy(session->ids + length, eval->ids + at, (size_t)n * sizeof(int32_t));
+    session->length += n;
     session->has_logits = false;
+    session->i_logits = 0;
     for (int i = 0; i < engine->batch.n_want; i++) {
         GLINT_TRY(glint_engine_read_logits(engine, i, session->logits, err));
         int row = engine->batch.want[i];
@@ -161,7 +162,8 @@ enum glint_status glint_session_eval(struct glint_session *session, const struct
                           "prompt of %d tokens after %d held: over the context of %d tokens "
                           "(--ctx-size)",
                           eval->n, length, engine->n_context);
-    GLINT_TRY(check_ids(engine, eval->ids, eval->n, err));
+    GLINT_TRY(glint_check_ids(engine, eval->ids, eval->n, err));
+    glint_session_drop_ahead(session);
     for (int at = 0; at < eval->n;) {
         if (params->cancel && params->cancel(params->user))
             return glint_fail(err, GLINT_E_CANCELLED, "cancelled after %d of %d tokens", at,
@@ -180,6 +182,7 @@ enum glint_status glint_session_truncate(struct glint_session *session, int leng
     struct glint_kv *kv = session->engine->kv;
     int held = glint_session_length(session);
     GLINT_REQUIRE(length >= 0 && length <= held, err);
+    glint_session_drop_ahead(session);
     if (!glint_kv_can_truncate(kv, session->slot, length))
         return glint_fail(err, GLINT_E_LIMIT,
                           "cannot go back from %d to %d tokens: sliding layers hold positions from "
@@ -188,6 +191,9 @@ enum glint_status glint_session_truncate(struct glint_session *session, int leng
     if (length != held)
         session->has_logits = false;
     glint_kv_truncate(kv, session->slot, length);
+    if (session->engine->draft)
+        glint_draft_truncate(session->engine->draft, session->slot, length);
+    session->length = length;
     return GLINT_OK;
 }
 
@@ -241,34 +247,9 @@ enum glint_status glint_session_sample(struct glint_session *session, struct gli
     glint_sampler_prompt(session->sampler, session->ids + session->n_seen,
                          (size_t)(length - session->n_seen));
     session->n_seen = length;
-    GLINT_TRY(glint_sampler_sample(session->sampler, engine->scratch, session->logits, NULL, sample,
-                                   err));
+    GLINT_TRY(glint_sampler_sample(session->sampler, engine->scratch, logits_of(session), NULL,
+                                   sample, err));
     glint_sampler_accept(session->sampler, sample->id);
     session->n_seen = length + 1;
-    return GLINT_OK;
-}
-
-enum glint_status glint_engine_decode(struct glint_engine *engine,
-                                      struct glint_session *const *sessions, const int32_t *ids,
-                                      int n, struct glint_error *err) {
-    GLINT_REQUIRE(n >= 1 && n <= engine->n_session, err);
-    GLINT_TRY(check_ids(engine, ids, n, err));
-    glint_batch_clear(&engine->batch);
-    for (int i = 0; i < n; i++) {
-        int length = glint_session_length(sessions[i]);
-        GLINT_REQUIRE(sessions[i]->engine == engine, err);
-        if (length >= engine->n_context)
-            return glint_fail(err, GLINT_E_LIMIT, "the context of %d tokens is full",
-                              engine->n_context);
-        glint_batch_add(&engine->batch, sessions[i]->slot, length, ids[i], true);
-    }
-    GLINT_TRY(glint_engine_step(engine, NULL, err));
-    for (int i = 0; i < n; i++) {
-        struct glint_session *session = sessions[i];
-        session->ids[engine->batch.position[i]] = ids[i];
-        session->has_logits = false;
-        GLINT_TRY(glint_engine_read_logits(engine, i, session->logits, err));
-        session->has_logits = true;
-    }
     return GLINT_OK;
 }

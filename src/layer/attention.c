@@ -24,6 +24,7 @@ static void norm_heads(struct glint_forward *forward, int i_layer, float *x, int
                                     .n = rows->n,
                                     .n_head = n_head,
                                     .head_dim = forward->model->config.head_dim,
+                                    .halves = forward->model->config.block > 0,
                                 });
 }
 
@@ -62,21 +63,16 @@ static void finish(struct glint_forward *forward, int i_layer,
                                         .scale = 1.0f / sqrtf((float)config->head_dim),
                                     });
     int64_t count = (int64_t)rows->n * config->n_head * config->head_dim;
-    backend->ops.gate(backend,
-                      &(struct glint_op_gate){.a = forward->a, .g = forward->g, .count = count});
+    if (layer->gate.data)
+        backend->ops.gate(
+            backend, &(struct glint_op_gate){.a = forward->a, .g = forward->g, .count = count});
     glint_layer_product(forward, &(struct glint_op_matmul){.x = forward->a,
                                                            .n = rows->n,
                                                            .n_matrix = 1,
                                                            .w = {&layer->o},
                                                            .out = {forward->y},
                                                            .exact = forward->exact});
-    backend->ops.add_rms_norm(backend,
-                              &(struct glint_op_add_rms_norm){.h = forward->h,
-                                                              .y = forward->y,
-                                                              .gain = layer->post_attn_norm,
-                                                              .epsilon = GLINT_POST_NORM_EPSILON,
-                                                              .n = rows->n,
-                                                              .width = config->width});
+    glint_residual(forward, layer->post_attn_norm, rows->n);
 }
 
 void glint_attention(struct glint_forward *forward, int i_layer,
@@ -85,9 +81,9 @@ void glint_attention(struct glint_forward *forward, int i_layer,
     glint_layer_product(
         forward, &(struct glint_op_matmul){.x = forward->x,
                                            .n = rows->n,
-                                           .n_matrix = 4,
-                                           .w = {&layer->q, &layer->gate, &layer->k, &layer->v},
-                                           .out = {forward->q, forward->g, forward->k, forward->v},
+                                           .n_matrix = layer->gate.data ? 4 : 3,
+                                           .w = {&layer->q, &layer->k, &layer->v, &layer->gate},
+                                           .out = {forward->q, forward->k, forward->v, forward->g},
                                            .exact = forward->exact});
     store(forward, i_layer, rows);
     finish(forward, i_layer, rows);
@@ -110,7 +106,7 @@ void glint_attention_apply(struct glint_forward *forward, int i_layer,
     const struct glint_layer *layer = &forward->model->layer[i_layer];
     glint_layer_product(forward, &(struct glint_op_matmul){.x = forward->x,
                                                            .n = rows->n,
-                                                           .n_matrix = 2,
+                                                           .n_matrix = layer->gate.data ? 2 : 1,
                                                            .w = {&layer->q, &layer->gate},
                                                            .out = {forward->q, forward->g},
                                                            .exact = forward->exact});

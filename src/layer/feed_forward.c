@@ -27,11 +27,5 @@ void glint_feed_forward(struct glint_forward *forward, int i_layer, int n) {
                                                            .w = {&layer->ffn_down},
                                                            .out = {forward->y},
                                                            .exact = forward->exact});
-    backend->ops.add_rms_norm(backend,
-                              &(struct glint_op_add_rms_norm){.h = forward->h,
-                                                              .y = forward->y,
-                                                              .gain = layer->post_ffn_norm,
-                                                              .epsilon = GLINT_POST_NORM_EPSILON,
-                                                              .n = n,
-                                                              .width = config->width});
+    glint_residual(forward, layer->post_ffn_norm, n);
 }

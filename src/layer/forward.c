@@ -6,6 +6,9 @@
 // The last layer needs keys and values of every row but everything else only of the rows whose
 // logits are wanted, so it gathers those first. A row's value never depends on the rows beside
 // it, so the gathering changes no bit.
+//
+// A drafter (model.md D) is a model of the same parts: its configuration has blocks, whose rows
+// see each other, and it lacks the entry norm, the gate, the post norms and the cap.
 #include "layer/forward.h"
 
 #include "base/alloc.h"
@@ -72,7 +75,8 @@ void glint_forward_fini(struct glint_forward *forward) {
     *forward = (struct glint_forward){0};
 }
 
-// Token rows by lookup, ready rows (pictures) by copy; then the entry norm, which both kinds get.
+// Token rows by lookup, ready rows (pictures) by copy; then the entry norm, which both kinds get
+// and a drafter has not.
 static void embed(struct glint_forward *forward, const struct glint_batch *batch) {
     const struct glint_model *model = forward->model;
     struct glint_backend *backend = model->backend;
@@ -84,6 +88,8 @@ static void embed(struct glint_forward *forward, const struct glint_batch *batch
         if (batch->feature[i])
             backend->upload(backend, forward->h + (size_t)i * width, batch->feature[i],
                             width * sizeof(float));
+    if (model->config.block > 0)
+        return;
     backend->ops.rms_norm(backend, &(struct glint_op_rms_norm){.out = forward->h,
                                                                .x = forward->h,
                                                                .gain = NULL,
@@ -151,6 +157,23 @@ void glint_layer_product(struct glint_forward *forward, const struct glint_op_ma
     backend->ops.matmul(backend, op);
     if (forward->tap && forward->tap->product)
         forward->tap->product(forward->tap->context, op);
+}
+
+void glint_residual(struct glint_forward *forward, const float *post_norm, int n) {
+    struct glint_backend *backend = forward->model->backend;
+    int width = forward->model->config.width;
+    if (post_norm)
+        backend->ops.add_rms_norm(
+            backend, &(struct glint_op_add_rms_norm){.h = forward->h,
+                                                     .y = forward->y,
+                                                     .gain = post_norm,
+                                                     .epsilon = GLINT_POST_NORM_EPSILON,
+                                                     .n = n,
+                                                     .width = width});
+    else
+        backend->ops.add(
+            backend,
+            &(struct glint_op_add){.h = forward->h, .y = forward->y, .count = (int64_t)n * width});
 }
 
 void glint_forward_step(struct glint_forward *forward, const struct glint_batch *batch,

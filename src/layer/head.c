@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // head.c — residual rows to logits (model.md A.3, steps 4 to 6): multiplier first, cap second.
+// A drafter's logits stay bare (D.2).
 #include "layer/layer.h"
 
 void glint_head(struct glint_forward *forward, int n) {
@@ -18,6 +19,8 @@ void glint_head(struct glint_forward *forward, int n) {
                                                            .w = {&model->output},
                                                            .out = {forward->logits},
                                                            .exact = forward->exact});
+    if (config->block > 0)
+        return;
     backend->ops.softcap(backend, &(struct glint_op_softcap){.x = forward->logits,
                                                              .count = (int64_t)n * config->n_vocab,
                                                              .scale = config->logit_scale,

@@ -111,6 +111,14 @@ enum glint_status glint_bind_vector(struct glint_binder *binder, const char *nam
     return GLINT_OK;
 }
 
+void glint_bind_inv_freq(struct glint_binder *binder, int head_dim, float rope_base,
+                         const float **slot) {
+    float *inv_freq = glint_bind_room(binder, head_dim / 2, slot);
+    // float32 throughout, as the official implementation forms it (model.md A.4).
+    for (int i = 0; i < head_dim / 2; i++)
+        inv_freq[i] = 1.0f / powf(rope_base, (float)(2 * i) / (float)head_dim);
+}
+
 enum glint_status glint_bind_finish(struct glint_binder *binder, const char *what) {
     for (size_t i = 0; i < binder->gguf->n_tensors; i++)
         if (!binder->taken[i])

@@ -47,6 +47,9 @@ static inline const float *glint_bind_host(const struct glint_binder *binder, co
 }
 // Room for n floats that come from no tensor; the caller fills the host's copy.
 float *glint_bind_room(struct glint_binder *binder, int64_t n, const float **slot);
+// base^(-2i / head_dim) for i < head_dim / 2.
+void glint_bind_inv_freq(struct glint_binder *binder, int head_dim, float rope_base,
+                         const float **slot);
 // Refuses tensors that nobody took (`what`: "a text model of 4 layers"), fills the device block.
 enum glint_status glint_bind_finish(struct glint_binder *binder, const char *what);
 

@@ -28,6 +28,7 @@ struct glint_config {
     float rope_base;     // sliding layers; full layers do not rotate
     float logit_scale;   // before the cap
     float logit_softcap; // logit = cap * tanh(u * scale / cap)
+    int block;           // 0; of a drafter the rows that see each other (model.md D.1)
     int n_sliding, n_full;
     bool sliding[GLINT_LAYER_MAX]; // [n_layer]
     int i_class[GLINT_LAYER_MAX];  // number of the layer among those of its class

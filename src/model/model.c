@@ -77,11 +77,7 @@ static enum glint_status bind_all(struct glint_model *model, struct glint_binder
     GLINT_TRY(glint_bind_vector(binder, "output_norm.weight", width, &model->output_norm));
     for (int l = 0; l < config->n_layer; l++)
         GLINT_TRY(bind_layer(model, binder, l));
-    // float32 throughout, as the official implementation forms it (model.md A.4).
-    int half = config->head_dim / 2;
-    float *inv_freq = glint_bind_room(binder, half, &model->inv_freq);
-    for (int i = 0; i < half; i++)
-        inv_freq[i] = 1.0f / powf(config->rope_base, (float)(2 * i) / (float)config->head_dim);
+    glint_bind_inv_freq(binder, config->head_dim, config->rope_base, &model->inv_freq);
     char what[64];
     snprintf(what, sizeof what, "a text model of %d layers", config->n_layer);
     return glint_bind_finish(binder, what);

@@ -31,6 +31,9 @@ struct glint_backend_ops {
     void (*gate)(struct glint_backend *backend, const struct glint_op_gate *op);
     void (*swiglu)(struct glint_backend *backend, const struct glint_op_swiglu *op);
     void (*softcap)(struct glint_backend *backend, const struct glint_op_softcap *op);
+    void (*add)(struct glint_backend *backend, const struct glint_op_add *op);
+    void (*copy_rows)(struct glint_backend *backend, const struct glint_op_copy_rows *op);
+    void (*best)(struct glint_backend *backend, const struct glint_op_best *op);
 };
 
 // Every backend begins with this struct and keeps its own fields behind it.

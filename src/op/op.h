@@ -71,8 +71,9 @@ struct glint_op_matmul {
 };
 
 // head_norm_rope: for each head row v of x: v = v / sqrt(mean(v^2) + epsilon) * gain; then, when
-// inv_freq is not NULL, pair (2i, 2i+1) is turned by position * inv_freq[i] (float32 product):
+// inv_freq is not NULL, pair i is turned by position * inv_freq[i] (float32 product):
 //     (a, b) -> (a cos - b sin, b cos + a sin)
+// Pair i is (2i, 2i+1), or with halves (i, i + head_dim / 2).
 struct glint_op_head_norm_rope {
     float *x;                // [n, n_head, head_dim], in place
     const float *gain;       // [head_dim]
@@ -80,12 +81,14 @@ struct glint_op_head_norm_rope {
     const int32_t *position; // [n]
     float epsilon;
     int n, n_head, head_dim;
+    bool halves;
 };
 
 // One row of the flat batch as the cache sees it.
 struct glint_kv_ref {
     struct glint_kv_table table; // pages of the row's sequence in the plane at hand
     int32_t position;
+    int32_t ahead; // rows after its own that it sees too: 0, but in a drafter's block
 };
 
 // kv_store: rounds k[i], v[i] once to the cache type at ref[i].position (NC-5).
@@ -98,7 +101,7 @@ struct glint_op_kv_store {
 };
 
 // attention: for query head h of row i, KV head h / (n_head / n_head_kv), position p =
-// ref[i].position, over t in (p - window, p] (window 0: over [0, p]):
+// ref[i].position, over t in (p - window, p + ref[i].ahead] (window 0: from 0 on):
 //     s_t = scale * q . k_t,   out = sum_t softmax(s)_t v_t
 // Keys in ascending position, in tiles of GLINT_KV_TILE, partial softmaxes over
 // GLINT_KV_SPLIT keys merged in ascending order, boundaries at multiples of those in position.
@@ -112,6 +115,13 @@ struct glint_op_attention {
     int n, n_head;
     int32_t window; // 0 or >= 1
     float scale;
+};
+
+// add: h[i] += y[i]
+struct glint_op_add {
+    float *h;       // in place
+    const float *y; // [count]
+    int64_t count;
 };
 
 // gate: a[i] *= 1 / (1 + exp(-g[i]))
@@ -133,6 +143,21 @@ struct glint_op_softcap {
     float *x; // in place
     int64_t count;
     float scale, cap;
+};
+
+// copy_rows: out[i * out_stride + c] = x[i * x_stride + c] for c < width
+struct glint_op_copy_rows {
+    float *out;     // [n, out_stride]
+    const float *x; // [n, x_stride]
+    int n, width;
+    int64_t out_stride, x_stride; // floats, at least width
+};
+
+// best: id[i] = the lowest c that has the largest x[i][c]; NaN never wins
+struct glint_op_best {
+    int32_t *id;    // [n]
+    const float *x; // [n, width]
+    int n, width;
 };
 
 #endif

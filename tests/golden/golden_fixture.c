@@ -20,6 +20,22 @@ static void check(enum glint_status status, const struct glint_error *error) {
         fail_msg("%s", error->text);
 }
 
+static void convert(char *folder, char *out, const char *type) {
+    char words[5][16] = {"convert", "-o", "--type", "", "-q"};
+    snprintf(words[3], sizeof words[3], "%s", type);
+    char *argv[] = {words[0], folder, words[1], out, words[2], words[3], words[4], NULL};
+    assert_int_equal(glint_cmd_convert(7, argv), 0);
+}
+
+void golden_convert(struct golden *golden, const char *folder) {
+    char path[200];
+    snprintf(path, sizeof path, "golden/%s/%s", golden->shape, folder);
+    const char *place = getenv("TMPDIR");
+    snprintf(golden->part, sizeof golden->part, "%s/glint-%s-%s-%d.gguf", place ? place : "/tmp",
+             golden->shape, folder, (int)getpid());
+    convert(path, golden->part, "bf16");
+}
+
 void golden_open(struct golden *golden, const char *shape, const char *type) {
     char folder[128], path[160];
     struct glint_error error = {0};
@@ -30,15 +46,14 @@ void golden_open(struct golden *golden, const char *shape, const char *type) {
     const char *place = getenv("TMPDIR");
     snprintf(golden->gguf, sizeof golden->gguf, "%s/glint-%s-%s-%d.gguf", place ? place : "/tmp",
              shape, type, (int)getpid());
-    char words[5][16] = {"convert", "-o", "--type", "", "-q"};
-    snprintf(words[3], sizeof words[3], "%s", type);
-    char *argv[] = {words[0], folder, words[1], golden->gguf, words[2], words[3], words[4], NULL};
-    assert_int_equal(glint_cmd_convert(7, argv), 0);
+    convert(folder, golden->gguf, type);
 }
 
 void golden_close(struct golden *golden) {
     glint_safetensors_close(&golden->golden);
     remove(golden->gguf);
+    if (golden->part[0])
+        remove(golden->part);
 }
 
 bool golden_has(const struct golden *golden, const char *name) {

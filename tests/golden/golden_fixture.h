@@ -11,10 +11,13 @@
 struct golden {
     const char *shape;                // "nano"
     char gguf[256];                   // converted file, removed at close
+    char part[256];                   // converted file of golden_convert, removed at close
     struct glint_safetensors *golden; // golden.safetensors
 };
 
 void golden_open(struct golden *golden, const char *shape, const char *type);
+// Converts a folder inside the shape's ("assistant", the drafter) as bf16 into golden->part.
+void golden_convert(struct golden *golden, const char *folder);
 void golden_close(struct golden *golden);
 const int32_t *golden_ids(const struct golden *golden, const char *name, int *n);
 // Rows of a float32 tensor [n_row][n_col].

@@ -18,6 +18,7 @@ struct scene {
     int32_t window;
     int n_past, n; // positions stored, of which the last n are asked for
     int n_table;   // pages; fewer than the positions need: a ring
+    int block;     // of the n, so many rows each see each other; 0: none does
 };
 
 // Opened once: [tier][threads - 1].
@@ -42,22 +43,27 @@ static int close_all(void **state) {
 
 static const struct scene scenes[] = {
     // One row, no past; odd head widths; groups of one, three, sixteen.
-    {1, 1, 2, GLINT_DTYPE_F32, 0, 1, 1, 1},
-    {3, 1, 10, GLINT_DTYPE_F32, 0, 70, 5, 1},
-    {6, 6, 24, GLINT_DTYPE_F16, 0, 63, 63, 1},
-    {8, 2, 32, GLINT_DTYPE_F32, 16, 49, 49, 1},
-    {32, 2, 128, GLINT_DTYPE_F32, 64, 200, 33, 1},
-    {32, 2, 128, GLINT_DTYPE_F16, 0, 1100, 10, 5},
-    {32, 2, 128, GLINT_DTYPE_Q8_0, 0, 300, 20, 2},
-    {20, 4, 160, GLINT_DTYPE_Q8_0, 0, 129, 3, 1},
+    {1, 1, 2, GLINT_DTYPE_F32, 0, 1, 1, 1, 0},
+    {3, 1, 10, GLINT_DTYPE_F32, 0, 70, 5, 1, 0},
+    {6, 6, 24, GLINT_DTYPE_F16, 0, 63, 63, 1, 0},
+    {8, 2, 32, GLINT_DTYPE_F32, 16, 49, 49, 1, 0},
+    {32, 2, 128, GLINT_DTYPE_F32, 64, 200, 33, 1, 0},
+    {32, 2, 128, GLINT_DTYPE_F16, 0, 1100, 10, 5, 0},
+    {32, 2, 128, GLINT_DTYPE_Q8_0, 0, 300, 20, 2, 0},
+    {20, 4, 160, GLINT_DTYPE_Q8_0, 0, 129, 3, 1, 0},
     // Many splits, the last of one key.
-    {16, 1, 64, GLINT_DTYPE_F16, 0, 4097, 9, 17},
+    {16, 1, 64, GLINT_DTYPE_F16, 0, 4097, 9, 17, 0},
     // A ring that has gone round, window edge inside and on tile borders.
-    {32, 2, 128, GLINT_DTYPE_F16, 300, 2000, 11, 3},
-    {4, 2, 32, GLINT_DTYPE_F32, 64, 1025, 33, 2},
-    {4, 2, 32, GLINT_DTYPE_F32, 1, 300, 9, 2},
+    {32, 2, 128, GLINT_DTYPE_F16, 300, 2000, 11, 3, 0},
+    {4, 2, 32, GLINT_DTYPE_F32, 64, 1025, 33, 2, 0},
+    {4, 2, 32, GLINT_DTYPE_F32, 1, 300, 9, 2, 0},
     // More heads on one KV head than a block holds.
-    {64, 1, 32, GLINT_DTYPE_F16, 0, 90, 4, 1},
+    {64, 1, 32, GLINT_DTYPE_F16, 0, 90, 4, 1, 0},
+    // A drafter's blocks: around the edge of its window, across splits, the last one cut short.
+    {8, 2, 64, GLINT_DTYPE_F16, 257, 700, 16, 3, 16},
+    {8, 4, 32, GLINT_DTYPE_F32, 17, 69, 16, 1, 16},
+    {32, 8, 128, GLINT_DTYPE_F16, 1500, 1030, 16, 5, 16},
+    {8, 2, 64, GLINT_DTYPE_F16, 0, 2060, 41, 9, 16},
 };
 enum { N_SCENE = sizeof scenes / sizeof scenes[0], I_LAYER = 1, N_LAYER = 3 };
 
@@ -75,6 +81,14 @@ static int64_t q_width(const struct scene *scene) {
 
 static int64_t kv_width(const struct scene *scene) {
     return (int64_t)scene->n_head_kv * scene->head_dim;
+}
+
+// Rows after row i of the n that it sees.
+static int ahead_of(const struct scene *scene, int i) {
+    if (scene->block == 0)
+        return 0;
+    int end = (i / scene->block + 1) * scene->block;
+    return (end < scene->n ? end : scene->n) - 1 - i;
 }
 
 static void store(struct glint_backend *backend, const struct stage *stage, int begin, int n) {
@@ -110,7 +124,9 @@ static void stage_open(struct stage *stage, const struct scene *scene, uint64_t 
     op_random_fill(&random, stage->v, (int64_t)n_past * kv_width(scene), 1, true);
     op_random_fill(&random, stage->q, scene->n * q_width(scene), 4, false);
     for (int i = 0; i < scene->n_past; i++)
-        stage->ref[i] = (struct glint_kv_ref){stage->plane.table, i};
+        stage->ref[i] = (struct glint_kv_ref){stage->plane.table, i, 0};
+    for (int i = 0; i < scene->n; i++)
+        stage->ref[scene->n_past - scene->n + i].ahead = ahead_of(scene, i);
     for (int i = 0; i < scene->n_past; i += OP_MAX_ROWS)
         store(backends[0][0], stage, i,
               scene->n_past - i < OP_MAX_ROWS ? scene->n_past - i : OP_MAX_ROWS);
@@ -168,6 +184,7 @@ static void attend_in_double(const struct stage *stage, int i, int h, float *out
     int head_kv = h / (scene->n_head / scene->n_head_kv);
     int32_t p = scene->n_past - scene->n + i;
     int32_t first = scene->window > 0 && p >= scene->window ? p - scene->window + 1 : 0;
+    p += ahead_of(scene, i);
     double *score = op_alloc((size_t)p + 1, sizeof *score);
     double largest = -INFINITY, total = 0, sum[OP_MAX_DIM] = {0};
     float row[OP_MAX_DIM];
@@ -298,6 +315,7 @@ static void test_unseen_keys_are_absent(void **state) {
             const struct glint_kv_plane *plane = &stage.plane.plane;
             int32_t p = scene->n_past - scene->n + keep;
             int32_t first = scene->window > 0 && p >= scene->window ? p - scene->window + 1 : 0;
+            p += ahead_of(scene, keep);
             int32_t held = scene->n_table * GLINT_KV_PAGE_ROWS;
             for (int32_t t = scene->n_past > held ? scene->n_past - held : 0; t < scene->n_past;
                  t++)
@@ -317,7 +335,7 @@ static void test_unseen_keys_are_absent(void **state) {
 static void test_company(void **state) {
     (void)state;
     enum { N_SEQUENCE = 8 };
-    struct scene scene = {32, 2, 128, GLINT_DTYPE_F16, 0, 0, 3, 0};
+    struct scene scene = {32, 2, 128, GLINT_DTYPE_F16, 0, 0, 3, 0, 0};
     struct stage stages[N_SEQUENCE];
     struct glint_kv_plane all = {0};
     int64_t width = q_width(&scene);
@@ -341,7 +359,7 @@ static void test_company(void **state) {
         for (int i = 0; i < 8; i++)
             page[s][i] = stages[s].plane.page[i] + s * 8;
         for (int i = 0; i < 3; i++)
-            ref[s * 3 + i] = (struct glint_kv_ref){{page[s], 8}, stages[s].scene.n_past - 3 + i};
+            ref[s * 3 + i] = (struct glint_kv_ref){{page[s], 8}, stages[s].scene.n_past - 3 + i, 0};
     }
     for (size_t t = 0; glint_cpu_tier_at(t) != NULL; t++) {
         float *alone[N_SEQUENCE];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The row ops (embed, norms, rotation, gate, swiglu, softcap, the rounding of kv_store): each
-// against its formula in double, on every tier, and the contract: a row has the same bits alone,
-// in company, at any number of threads, and on every tier but scalar.
+// The row ops (embed, norms, rotation, gate, swiglu, softcap, add, best, copies, what kv_store
+// rounds): each against its formula in double, on every tier, and the contract: a row has the same
+// bits alone, in company, at any number of threads, and on every tier but scalar.
 #include "base/alloc.h"
 #include "base/half.h"
 #include "op/op_fixture.h"
@@ -217,8 +217,20 @@ static double softcap(const struct trial *trial, int i, int c) {
     return 20 * tanh((double)trial->x[(int64_t)i * trial->width + c] * 0.19611613f / 20);
 }
 
+static void run_add(struct glint_backend *backend, const struct trial *trial, float *out) {
+    memcpy(out, trial->x, bytes(trial));
+    struct glint_op_add op = {out, trial->y, (int64_t)trial->n * trial->width};
+    backend->ops.add(backend, &op);
+}
+
+static double add(const struct trial *trial, int i, int c) {
+    int64_t at = (int64_t)i * trial->width + c;
+    return (double)trial->x[at] + trial->y[at];
+}
+
 static void test_functions(void **state) {
     (void)state;
+    check_widths(run_add, add, GLINT_TOLERANCE_NORM, true);
     check_widths(run_gate, gate, GLINT_TOLERANCE_SIGMOID, true);
     check_widths(run_swiglu, swiglu, GLINT_TOLERANCE_SIGMOID, true);
     check_widths(run_softcap, softcap, GLINT_TOLERANCE_SOFTCAP, true);
@@ -267,7 +279,7 @@ static int32_t place[N_ROW];
 
 // Row of the trial: N_HEAD heads; y[i][0] is the position.
 static void run_heads(struct glint_backend *backend, const struct trial *trial, float *out,
-                      const float *inv_freq) {
+                      const float *inv_freq, bool halves) {
     int32_t position[N_ROW];
     for (int i = 0; i < trial->n; i++)
         position[i] = (int32_t)trial->y[(int64_t)i * trial->width];
@@ -281,16 +293,22 @@ static void run_heads(struct glint_backend *backend, const struct trial *trial, 
         .n = trial->n,
         .n_head = N_HEAD,
         .head_dim = trial->width / N_HEAD,
+        .halves = halves,
     };
     backend->ops.head_norm_rope(backend, &op);
 }
 
 static void run_turned(struct glint_backend *backend, const struct trial *trial, float *out) {
-    run_heads(backend, trial, out, frequency);
+    run_heads(backend, trial, out, frequency, false);
+}
+
+static void run_turned_halves(struct glint_backend *backend, const struct trial *trial,
+                              float *out) {
+    run_heads(backend, trial, out, frequency, true);
 }
 
 static void run_straight(struct glint_backend *backend, const struct trial *trial, float *out) {
-    run_heads(backend, trial, out, NULL);
+    run_heads(backend, trial, out, NULL, false);
 }
 
 static double straight(const struct trial *trial, int i, int c) {
@@ -304,6 +322,14 @@ static double turned(const struct trial *trial, int i, int c) {
     float angle = (float)place[i] * frequency[c % dim / 2];
     double a = straight(trial, i, c / 2 * 2), b = straight(trial, i, c / 2 * 2 + 1);
     return c % 2 ? b * cos(angle) + a * sin(angle) : a * cos(angle) - b * sin(angle);
+}
+
+static double turned_halves(const struct trial *trial, int i, int c) {
+    int dim = trial->width / N_HEAD, half = dim / 2, pair = c % half;
+    float angle = (float)place[i] * frequency[pair];
+    int low = c / dim * dim + pair;
+    double a = straight(trial, i, low), b = straight(trial, i, low + half);
+    return c % dim < half ? a * cos(angle) - b * sin(angle) : b * cos(angle) + a * sin(angle);
 }
 
 static void test_heads(void **state) {
@@ -326,6 +352,7 @@ static void test_heads(void **state) {
         trial.y = y;
         trial.gain = gain;
         check_op(&trial, run_turned, turned, GLINT_TOLERANCE_NORM, false);
+        check_op(&trial, run_turned_halves, turned_halves, GLINT_TOLERANCE_NORM, false);
         check_op(&trial, run_straight, straight, GLINT_TOLERANCE_NORM, false);
         glint_free(x);
         glint_free(y);
@@ -342,8 +369,8 @@ static void test_angles_are_not_stale(void **state) {
     for (int i = 0; i < 8; i++) {
         float got[8] = {1, 2, 3, 4, 5, 6, 7, 8}, want[8] = {1, 2, 3, 4, 5, 6, 7, 8};
         int32_t position = i / 4 * 5 + i % 2;
-        struct glint_op_head_norm_rope op = {got, gain, inv_freq[i / 2 % 2], &position, epsilon, 1,
-                                             1,   8};
+        struct glint_op_head_norm_rope op = {
+            got, gain, inv_freq[i / 2 % 2], &position, epsilon, 1, 1, 8, false};
         backend->ops.head_norm_rope(backend, &op);
         fresh = op_open(NULL, 1);
         op.x = want;
@@ -387,6 +414,48 @@ static void test_embed(void **state) {
     glint_free(got);
 }
 
+static void test_copy_rows(void **state) {
+    (void)state;
+    enum { WIDTH = 5, X = 7, OUT = 11 };
+    float x[N_ROW * X], out[N_ROW * OUT];
+    for (int i = 0; i < N_ROW * X; i++)
+        x[i] = (float)i;
+    memset(out, 0, sizeof out);
+    struct glint_op_copy_rows op = {out + 2, x + 1, N_ROW, WIDTH, OUT, X};
+    backends[0][1]->ops.copy_rows(backends[0][1], &op);
+    for (int i = 0; i < N_ROW; i++)
+        for (int c = 0; c < OUT; c++)
+            assert_true(out[i * OUT + c] ==
+                        (c < 2 || c >= 2 + WIDTH ? 0 : (float)(i * X + 1 + c - 2)));
+}
+
+// The lowest of the largest, wherever it stands; NaN never wins.
+static void test_best(void **state) {
+    (void)state;
+    for (int w = 0; w < N_WIDTH; w++) {
+        int width = widths[w];
+        float *x = op_alloc((size_t)N_ROW * (size_t)width, sizeof *x);
+        int32_t got[N_ROW], want[N_ROW];
+        struct op_random random = {(uint64_t)w};
+        op_random_fill(&random, x, (int64_t)N_ROW * width, 8, false);
+        for (int i = 0; i < N_ROW; i++) {
+            float *row = x + (int64_t)i * width;
+            want[i] = (int32_t)(op_random_next(&random) % (uint32_t)width);
+            row[width - 1] = 9; // a tie, later
+            row[0] = i % 2 ? NAN : -INFINITY;
+            row[want[i]] = 9;
+        }
+        for (size_t t = 0; glint_cpu_tier_at(t) != NULL; t++)
+            for (int n_threads = 1; n_threads <= 3; n_threads++) {
+                struct glint_backend *backend = backends[t][n_threads - 1];
+                struct glint_op_best op = {got, x, N_ROW, width};
+                backend->ops.best(backend, &op);
+                assert_memory_equal(got, want, sizeof got);
+            }
+        glint_free(x);
+    }
+}
+
 static void encode_row(enum glint_dtype dtype, const float *row, char *to, int n) {
     if (dtype != GLINT_DTYPE_F16) {
         glint_dtype_info((uint32_t)dtype)->encode(row, NULL, to, (size_t)n);
@@ -420,7 +489,7 @@ static void test_kv_store_bytes(void **state) {
             op_plane_open(&plane, &shape, 1, 0);
             struct glint_kv_ref ref[N_ROW];
             for (int i = 0; i < N_ROW; i++)
-                ref[i] = (struct glint_kv_ref){plane.table, i + 100};
+                ref[i] = (struct glint_kv_ref){plane.table, i + 100, 0};
             struct glint_backend *backend = op_open(tier, 2);
             if (d == 2) // a block of 32 has one scale: keep it finite
                 k[0] = k[1] = 1;
@@ -448,6 +517,8 @@ int main(void) {
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_angles_are_not_stale),
         cmocka_unit_test(test_embed),
+        cmocka_unit_test(test_copy_rows),
+        cmocka_unit_test(test_best),
         cmocka_unit_test(test_kv_store_bytes),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

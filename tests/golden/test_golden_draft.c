@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_golden_draft.c — the drafter against the official implementation: its rows and proposals,
+// and the proposals of every round of the official assisted generation, at every tier; then that
+// drafted text is the official text for every number of proposals. Limits: docs/numerics.md.
+#include "cpu/cpu.h"
+#include "golden/golden_fixture.h"
+#include "tolerance.h"
+
+// cmocka.h needs these first
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N_ROUND = 4, BLOCK = 16, MAX_WIDTH = 512 };
+
+static void check(enum glint_status status, const struct glint_error *error) {
+    if (status != GLINT_OK)
+        fail_msg("%s", error->text);
+}
+
+struct hidden {
+    float row[BLOCK][MAX_WIDTH];
+    int n, width;
+};
+
+static void keep_row(void *user, int i, const float *row) {
+    struct hidden *hidden = user;
+    assert_true(i < BLOCK && hidden->width <= MAX_WIDTH);
+    memcpy(hidden->row[i], row, (size_t)hidden->width * sizeof *row);
+    hidden->n = i + 1;
+}
+
+static void compare_hidden(const struct golden *golden, int round, const struct hidden *hidden) {
+    char name[32];
+    int n, width;
+    snprintf(name, sizeof name, "draft.%d.hidden", round);
+    const float *expected = golden_rows(golden, name, &n, &width);
+    assert_int_equal(n, hidden->n);
+    assert_int_equal(width, hidden->width);
+    double worst = 0;
+    for (int i = 0; i < n; i++) {
+        double largest = 0, scale = 0;
+        for (int j = 0; j < width; j++) {
+            double e = expected[(size_t)i * (size_t)width + (size_t)j];
+            largest = fmax(largest, fabs(e - (double)hidden->row[i][j]));
+            scale = fmax(scale, fabs(e));
+        }
+        worst = fmax(worst, largest / scale);
+        if (!(largest <= GLINT_TOLERANCE_HIDDEN * scale))
+            fail_msg("round %d: row %d differs by %g of %g", round, i, largest, scale);
+    }
+    printf("    round %d: largest relative difference %.2e\n", round, worst);
+}
+
+// A fresh session that holds the first n - 1 of these ids proposes after the n-th.
+static void propose(struct glint_engine *engine, const int32_t *ids, int n, int32_t *out,
+                    struct hidden *hidden) {
+    struct glint_session *session;
+    struct glint_error error = {0};
+    struct glint_proposals proposals = {.anchor = ids[n - 1],
+                                        .n = BLOCK - 1,
+                                        .ids = out,
+                                        .on_hidden = hidden ? keep_row : NULL,
+                                        .user = hidden};
+    check(glint_session_open(&session, engine, &error), &error);
+    check(glint_session_sync(session, ids, n - 1, NULL, &error), &error);
+    check(glint_session_propose(session, &proposals, &error), &error);
+    glint_session_close(&session);
+}
+
+static void check_tier(const char *type, const char *tier) {
+    struct golden golden;
+    golden_open(&golden, "nano", type);
+    golden_convert(&golden, "assistant");
+    struct glint_engine_params params = golden_params(&golden, tier);
+    params.draft_path = golden.part;
+    struct glint_engine *engine = golden_engine(&params);
+    struct glint_engine_info info = glint_engine_info(engine);
+    printf("  %s, %s\n", type, info.tier);
+    assert_int_equal(info.n_draft, BLOCK - 1);
+    int n_all, n;
+    const int32_t *all = golden_ids(&golden, "greedy.ids", &n_all);
+    static struct hidden hidden;
+    for (int r = 0; r < N_ROUND; r++) {
+        char name[32];
+        int32_t out[BLOCK - 1];
+        snprintf(name, sizeof name, "draft.%d.tokens_known", r);
+        int n_known = golden_ids(&golden, name, &n)[0];
+        hidden = (struct hidden){.width = info.width};
+        propose(engine, all, n_known, out, &hidden);
+        compare_hidden(&golden, r, &hidden);
+        snprintf(name, sizeof name, "draft.%d.ids", r);
+        assert_memory_equal(out, golden_ids(&golden, name, &n), sizeof out);
+        propose(engine, all, n_known, out, NULL); // without looking at rows
+        assert_memory_equal(out, golden_ids(&golden, name, &n), sizeof out);
+    }
+    const int32_t *assisted = golden_ids(&golden, "assisted.ids", &n_all);
+    char name[32];
+    int n_round = 0;
+    for (; snprintf(name, sizeof name, "assisted.round.%d", n_round), golden_has(&golden, name);
+         n_round++) {
+        int32_t out[BLOCK - 1];
+        const int32_t *round = golden_ids(&golden, name, &n);
+        propose(engine, assisted, round[0], out, NULL);
+        assert_memory_equal(out, round + 1, ((size_t)n - 1) * sizeof *out);
+    }
+    assert_true(n_round > 10);
+    glint_engine_close(&engine);
+    golden_close(&golden);
+}
+
+static void test_every_tier(void **state) {
+    (void)state;
+    for (size_t t = 0; glint_cpu_tier_at(t); t++)
+        check_tier("f32", glint_cpu_tier_at(t));
+    check_tier("bf16", NULL);
+}
+
+// The official assisted generation, round by round: one session goes on through all of them, with
+// most proposals refused, and proposes each time what the official drafter did.
+static void test_rounds_in_one_session(void **state) {
+    (void)state;
+    struct golden golden;
+    golden_open(&golden, "nano", "bf16");
+    golden_convert(&golden, "assistant");
+    struct glint_engine_params params = golden_params(&golden, NULL);
+    params.draft_path = golden.part;
+    struct glint_engine *engine = golden_engine(&params);
+    struct glint_session *session;
+    struct glint_error error = {0};
+    int n_all, n;
+    const int32_t *all = golden_ids(&golden, "assisted.ids", &n_all);
+    int n_known = golden_ids(&golden, "assisted.round.0", &n)[0], n_round = 0;
+    check(glint_session_open(&session, engine, &error), &error);
+    check(glint_session_set_draft(session, &(struct glint_draft_options){BLOCK - 1, -1}, &error),
+          &error);
+    check(glint_session_sync(session, all, n_known - 1, NULL, &error), &error);
+    for (; n_known < n_all; n_known++) {
+        char name[32];
+        int32_t out[BLOCK - 1], anchor = all[n_known - 1];
+        struct glint_proposals proposals = {.anchor = anchor, .n = BLOCK - 1, .ids = out};
+        snprintf(name, sizeof name, "assisted.round.%d", n_round);
+        const int32_t *round = golden_has(&golden, name) ? golden_ids(&golden, name, &n) : NULL;
+        if (round && round[0] == n_known) {
+            check(glint_session_propose(session, &proposals, &error), &error);
+            assert_memory_equal(out, round + 1, ((size_t)n - 1) * sizeof *out);
+            n_round++;
+        }
+        check(glint_engine_decode(engine, &session, &anchor, 1, &error), &error);
+    }
+    assert_true(n_round > 10);
+    struct glint_draft_stats stats = glint_session_draft_stats(session);
+    assert_true(stats.n_round >= n_round - 1 && stats.n_accepted < stats.n_proposed);
+    glint_session_close(&session);
+    glint_engine_close(&engine);
+    golden_close(&golden);
+}
+
+static void test_same_text(void **state) {
+    (void)state;
+    struct golden golden;
+    golden_open(&golden, "nano", "bf16");
+    golden_convert(&golden, "assistant");
+    struct glint_engine_params params = golden_params(&golden, NULL);
+    params.draft_path = golden.part;
+    struct glint_engine *engine = golden_engine(&params);
+    int n, n_all;
+    golden_ids(&golden, "text.ids", &n);
+    const int32_t *all = golden_ids(&golden, "greedy.ids", &n_all);
+    struct glint_sampler_options greedy = {.top_p = 1, .repeat_penalty = 1};
+    for (int k = -1; k < BLOCK; k++) {
+        struct glint_session *session;
+        struct glint_error error = {0};
+        check(glint_session_open(&session, engine, &error), &error);
+        check(glint_session_set_sampler(session, &greedy, &error), &error);
+        check(glint_session_set_draft(session, &(struct glint_draft_options){k, n_all - n}, &error),
+              &error);
+        check(glint_session_sync(session, all, n, NULL, &error), &error);
+        for (int i = n; i < n_all; i++) {
+            struct glint_sample sample;
+            check(glint_session_sample(session, &sample, &error), &error);
+            assert_int_equal(sample.id, all[i]);
+            check(glint_engine_decode(engine, &session, &sample.id, 1, &error), &error);
+        }
+        assert_int_equal(glint_session_length(session), n_all);
+        glint_session_close(&session);
+    }
+    glint_engine_close(&engine);
+    golden_close(&golden);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_tier),
+        cmocka_unit_test(test_rounds_in_one_session),
+        cmocka_unit_test(test_same_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
