@@ -62,7 +62,8 @@ struct glint_session {
     struct glint_pace pace;
     struct glint_draft_stats stats;
     struct glint_sampler *sampler; // NULL: the defaults
-    int n_seen;                    // tokens the sampler knows of, drawn ones included
+    int n_seen;    // tokens the sampler knows of, a drawn one included; -1: some were dropped
+    int32_t drawn; // the last of them if it was drawn, else -1
 };
 
 // Opens and reads what params name, nothing but headers. Also after a failure the files are the

@@ -15,6 +15,7 @@
 
 enum glint_status glint_check_ids(const struct glint_engine *engine, const int32_t *ids, int n,
                                   struct glint_error *err) {
+    GLINT_REQUIRE(ids, err);
     int n_vocab = engine->model.config.n_vocab;
     for (int i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= n_vocab)
@@ -210,6 +211,12 @@ enum glint_status glint_engine_decode(struct glint_engine *engine,
     int n_part = 0;
     for (int i = 0; i < n; i++) {
         GLINT_REQUIRE(sessions[i]->engine == engine, err);
+        for (int j = 0; j < i; j++)
+            if (sessions[j] == sessions[i])
+                return glint_fail(err, GLINT_E_ARG,
+                                  "sessions %d and %d of the step are the same, expected "
+                                  "different ones",
+                                  j, i);
         if (was_tried(sessions[i], ids[i]))
             continue;
         if (sessions[i]->length >= engine->n_context)

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { SEEN_NOTHING = -1 }; // tokens that the sampler has seen were dropped
+
 enum glint_status glint_session_open(struct glint_session **out, struct glint_engine *engine,
                                      struct glint_error *err) {
     GLINT_REQUIRE(out && engine && engine->backend, err);
@@ -22,6 +24,7 @@ enum glint_status glint_session_open(struct glint_session **out, struct glint_en
     if (session) {
         session->engine = engine;
         session->slot = slot;
+        session->drawn = -1;
         session->ids = glint_alloc((size_t)engine->n_context, sizeof(int32_t));
         size_t n_row = engine->draft ? 1 + (size_t)glint_draft_max(engine->draft) : 1;
         session->logits = glint_alloc(n_row * (size_t)engine->model.config.n_vocab, sizeof(float));
@@ -68,6 +71,20 @@ static float *logits_of(const struct glint_session *session) {
 
 const float *glint_session_logits(const struct glint_session *session) {
     return session->has_logits ? logits_of(session) : NULL;
+}
+
+// GLINT_OK when n ids may follow the first `held` tokens. Asked before anything is touched.
+static enum glint_status check_prompt(const struct glint_session *session, int held,
+                                      const int32_t *ids, int n, struct glint_error *err) {
+    const struct glint_engine *engine = session->engine;
+    if (n < 1)
+        return glint_fail(err, GLINT_E_ARG, "the prompt is empty; expected at least one token");
+    if (n > engine->n_context - held)
+        return glint_fail(err, GLINT_E_LIMIT,
+                          "prompt of %d tokens after %d held: over the context of %d tokens "
+                          "(--ctx-size)",
+                          n, held, engine->n_context);
+    return glint_check_ids(engine, ids, n, err);
 }
 
 // Rows of one chunk, handed to the caller one by one.
@@ -154,15 +171,8 @@ enum glint_status glint_session_eval(struct glint_session *session, const struct
                                      struct glint_error *err) {
     struct glint_engine *engine = session->engine;
     const struct glint_engine_params *params = &engine->params;
-    int length = glint_session_length(session);
-    if (eval->n < 1)
-        return glint_fail(err, GLINT_E_ARG, "the prompt is empty; expected at least one token");
-    if (eval->n > engine->n_context - length)
-        return glint_fail(err, GLINT_E_LIMIT,
-                          "prompt of %d tokens after %d held: over the context of %d tokens "
-                          "(--ctx-size)",
-                          eval->n, length, engine->n_context);
-    GLINT_TRY(glint_check_ids(engine, eval->ids, eval->n, err));
+    GLINT_REQUIRE(eval->n_logits >= 0, err);
+    GLINT_TRY(check_prompt(session, glint_session_length(session), eval->ids, eval->n, err));
     glint_session_drop_ahead(session);
     for (int at = 0; at < eval->n;) {
         if (params->cancel && params->cancel(params->user))
@@ -190,6 +200,8 @@ enum glint_status glint_session_truncate(struct glint_session *session, int leng
                           held, length, glint_kv_ring_begin(kv, session->slot));
     if (length != held)
         session->has_logits = false;
+    if (session->n_seen > length)
+        session->n_seen = SEEN_NOTHING;
     glint_kv_truncate(kv, session->slot, length);
     if (session->engine->draft)
         glint_draft_truncate(session->engine->draft, session->slot, length);
@@ -199,14 +211,13 @@ enum glint_status glint_session_truncate(struct glint_session *session, int leng
 
 enum glint_status glint_session_sync(struct glint_session *session, const int32_t *ids, int n,
                                      int *n_reused, struct glint_error *err) {
+    GLINT_TRY(check_prompt(session, 0, ids, n, err));
     int held = glint_session_length(session), keep = 0;
     while (keep < held && keep < n && session->ids[keep] == ids[keep])
         keep++;
     bool whole = keep == n && keep == held && session->has_logits;
     if (keep == n && !whole)
         keep = n - 1; // the last token's logits are wanted
-    if (keep < 0)
-        keep = 0;
     if (!glint_kv_can_truncate(session->engine->kv, session->slot, keep))
         keep = 0;
     if (n_reused)
@@ -222,11 +233,15 @@ enum glint_status glint_session_set_sampler(struct glint_session *session,
                                             const struct glint_sampler_options *options,
                                             struct glint_error *err) {
     struct glint_sampler *sampler;
+    struct glint_sampler_options wanted = *options;
+    if (wanted.repeat_last_n > session->engine->n_context)
+        wanted.repeat_last_n = session->engine->n_context; // there never are more tokens
     int32_t n_vocab = session->engine->model.config.n_vocab;
-    GLINT_TRY(glint_sampler_open(&sampler, options, n_vocab, err));
+    GLINT_TRY(glint_sampler_open(&sampler, &wanted, n_vocab, err));
     glint_sampler_close(&session->sampler);
     session->sampler = sampler;
     session->n_seen = 0;
+    session->drawn = -1;
     return GLINT_OK;
 }
 
@@ -240,16 +255,21 @@ enum glint_status glint_session_sample(struct glint_session *session, struct gli
         struct glint_sampler_options defaults = glint_sampler_defaults();
         GLINT_TRY(glint_session_set_sampler(session, &defaults, err));
     }
-    if (session->n_seen > length) { // tokens were dropped: count again from the start
-        glint_sampler_reset(session->sampler);
+    int n_seen = session->n_seen;
+    bool known = n_seen >= 0 && n_seen <= length &&
+                 (session->drawn < 0 || session->ids[n_seen - 1] == session->drawn);
+    if (!known) { // tokens were dropped or another than the drawn one was taken: count again
+        glint_sampler_forget(session->sampler);
         session->n_seen = 0;
     }
     glint_sampler_prompt(session->sampler, session->ids + session->n_seen,
                          (size_t)(length - session->n_seen));
     session->n_seen = length;
+    session->drawn = -1;
     GLINT_TRY(glint_sampler_sample(session->sampler, engine->scratch, logits_of(session), NULL,
                                    sample, err));
     glint_sampler_accept(session->sampler, sample->id);
     session->n_seen = length + 1;
+    session->drawn = sample->id;
     return GLINT_OK;
 }

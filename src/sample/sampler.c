@@ -187,9 +187,8 @@ void glint_sampler_close(struct glint_sampler **sampler) {
     *sampler = NULL;
 }
 
-void glint_sampler_reset(struct glint_sampler *sampler) {
+void glint_sampler_forget(struct glint_sampler *sampler) {
     glint_penalty_window_reset(&sampler->window);
-    sampler->n_accepted = 0;
 }
 
 void glint_sampler_prompt(struct glint_sampler *sampler, const int32_t *ids, size_t n) {

@@ -36,8 +36,8 @@ enum glint_status glint_sampler_open(struct glint_sampler **sampler,
                                      const struct glint_sampler_options *options, int32_t n_vocab,
                                      struct glint_error *err);
 void glint_sampler_close(struct glint_sampler **sampler);
-// Back to the state after open, the seed's first number included.
-void glint_sampler_reset(struct glint_sampler *sampler);
+// The penalties forget every token; the random numbers go on.
+void glint_sampler_forget(struct glint_sampler *sampler);
 
 // Tokens that were not drawn: they count for the penalties and use no random number.
 void glint_sampler_prompt(struct glint_sampler *sampler, const int32_t *ids, size_t n);
@@ -46,7 +46,7 @@ void glint_sampler_accept(struct glint_sampler *sampler, int32_t id);
 // Takes back the last n accepted tokens, n <= GLINT_SAMPLER_MAX_REWIND and no more than were
 // accepted. Penalties and random numbers are then exactly as before them.
 void glint_sampler_rewind(struct glint_sampler *sampler, size_t n);
-// Tokens accepted since open or reset: the index of the next random number.
+// Tokens accepted since open: the index of the next random number.
 uint64_t glint_sampler_n_accepted(const struct glint_sampler *sampler);
 
 // Draws from logits [n_vocab]. The row is patched during the call and restored bit for bit.

@@ -315,7 +315,7 @@ static void test_window_moves(void **state) {
     glint_sampler_rewind(sampler, 5);
     assert_int_equal(glint_sampler_n_accepted(sampler), 2);
     assert_int_equal(draw(sampler), 6);
-    glint_sampler_reset(sampler);
+    glint_sampler_forget(sampler);
     assert_int_equal(draw(sampler), 4);
     glint_sampler_close(&sampler);
 }
