@@ -133,26 +133,25 @@ static bool goes_on(struct glint_kept_text *text, bool *in_block) {
 static enum glint_line_result read_message(struct glint_talk *talk, struct glint_kept_text *text) {
     bool colour = talk->view.notes.colour, in_block = false, more = true;
     const char *prompt = colour ? "\1\033[1m\1> \1\033[0m\1" : "> ";
-    const char *initial = talk->initial;
+    char *initial = talk->initial;
+    talk->initial = NULL;
     for (int i = 0; more; i++) {
         char *line;
         size_t n;
         enum glint_line_result result =
             glint_line_editor_read(talk->editor, i == 0 ? prompt : ". ", initial, &line, &n);
-        bool ended = result == GLINT_LINE_END && i > 0 && text->n > 0; // the input ends in it
-        if (ended)
-            break;
+        free(initial);
+        initial = NULL;
+        if (result == GLINT_LINE_END && i > 0 && text->n > 0)
+            break; // the input ends in the message
         if (result != GLINT_LINE_TEXT)
             return result;
-        initial = NULL;
         bool ok = (i == 0 || glint_kept_append(text, "\n", 1)) && glint_kept_append(text, line, n);
         free(line);
         if (!ok)
             return GLINT_LINE_END;
         more = goes_on(text, &in_block);
     }
-    free(talk->initial);
-    talk->initial = NULL;
     return GLINT_LINE_TEXT;
 }
 

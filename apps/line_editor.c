@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // line_editor.c — libedit, its key bindings and the history file; or getline.
+#define _XOPEN_SOURCE 700 // wcwidth
 #include "line_editor.h"
 
 #include "interrupt.h"
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -58,6 +60,56 @@ static char *show_prompt(EditLine *edit) {
     return (char *)(uintptr_t)editor_of(edit)->prompt;
 }
 
+// Cells of a line of text, which may not be terminated.
+static int count_cells(const char *text, size_t n) {
+    mbstate_t state = {0};
+    int cells = 0;
+    while (n > 0) {
+        wchar_t c;
+        size_t length = mbrtowc(&c, text, n, &state);
+        if (length == 0 || length > n)
+            return cells + (int)n;
+        int width = wcwidth(c);
+        cells += width > 0 ? width : 0;
+        text += length;
+        n -= length;
+    }
+    return cells;
+}
+
+// Cells of a prompt, colours between \1 and \1 left out.
+static int prompt_cells(const char *prompt) {
+    int cells = 0;
+    for (bool hidden = false; *prompt; prompt++) {
+        if (*prompt == '\1')
+            hidden = !hidden;
+        else
+            cells += !hidden;
+    }
+    return cells;
+}
+
+// After a resize the terminal has broken the line anew: draws it again from where it begins now.
+static void redraw(EditLine *edit) {
+    const LineInfo *line = el_line(edit);
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return;
+    int rows = 0, before = prompt_cells(editor_of(edit)->prompt);
+    for (const char *at = line->buffer; at <= line->cursor; rows++, before = 0) {
+        const char *end = memchr(at, '\n', (size_t)(line->cursor - at));
+        end = end ? end : line->cursor;
+        rows += (before + count_cells(at, (size_t)(end - at))) / size.ws_col;
+        at = end + 1;
+    }
+    fputs("\r", stderr);
+    if (rows > 1)
+        fprintf(stderr, "\033[%dA", rows - 1);
+    fputs("\033[J", stderr);
+    el_resize(edit);
+    el_set(edit, EL_REFRESH);
+}
+
 // One byte from the terminal; 0 at its end or when a signal asks to stop.
 static int read_byte(EditLine *edit, char *byte) {
     struct glint_line_editor *editor = editor_of(edit);
@@ -74,7 +126,7 @@ static int read_byte(EditLine *edit, char *byte) {
         if (n == 0 || errno != EINTR)
             return 0;
         if (glint_interrupt_take_resize())
-            el_resize(edit);
+            redraw(edit);
         if (glint_interrupt_take_resume()) {
             el_set(edit, EL_PREP_TERM, 0);
             el_set(edit, EL_PREP_TERM, 1);

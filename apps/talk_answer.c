@@ -21,27 +21,27 @@ static void on_event(void *user, const struct glint_turn_event *event) {
     glint_answer_view_put(sink->view, event);
 }
 
-// [ read 120 tok (80 held) 900.1 tok/s | wrote 20 tok 50.3 tok/s | first 0.41 s | context 140/8192
-// ]
+// [ read 33 (458 held) at 2902 tok/s | wrote 25 at 45.8 tok/s | first 0.01 s | 515/8192 ]
 static void show_speed(struct glint_talk *talk, const struct glint_answer *answer,
                        size_t n_prompt) {
-    struct glint_terminal *notes = &talk->view.notes;
     int n_read = (int)n_prompt - answer->n_reused;
+    char held[32] = "";
+    const char *end = "";
     if (talk->args.quiet)
         return;
-    glint_terminal_style(notes, GLINT_STYLE_DIM);
-    fprintf(notes->file, "[ read %d tok", n_read);
     if (answer->n_reused > 0)
-        fprintf(notes->file, " (%d held)", answer->n_reused);
-    fprintf(notes->file,
-            " %.1f tok/s | wrote %d tok %.1f tok/s | first %.2f s | context %d/%d%s%s ]",
-            glint_per_second(n_read, answer->prefill_ms), answer->n,
-            glint_per_second(answer->n, answer->decode_ms), answer->prefill_ms / 1e3,
-            glint_session_length(talk->session), glint_engine_info(talk->engine).n_context,
-            strcmp(answer->finish, "length") == 0 ? " | stopped by the limit" : "",
-            strcmp(answer->finish, "interrupt") == 0 ? " | stopped" : "");
-    glint_terminal_style(notes, GLINT_STYLE_PLAIN);
-    fputs("\n", notes->file);
+        snprintf(held, sizeof held, " (%d held)", answer->n_reused);
+    if (strcmp(answer->finish, "length") == 0)
+        end = " | cut by the limit";
+    if (strcmp(answer->finish, "interrupt") == 0)
+        end = " | stopped";
+    glint_talk_note(talk,
+                    "[ read %d%s at %.0f tok/s | wrote %d at %.1f tok/s | first %.2f s | "
+                    "%d/%d%s ]",
+                    n_read, held, glint_per_second(n_read, answer->prefill_ms), answer->n,
+                    glint_per_second(answer->n, answer->decode_ms), answer->prefill_ms / 1e3,
+                    glint_session_length(talk->session), glint_engine_info(talk->engine).n_context,
+                    end);
 }
 
 static void count(struct glint_talk *talk, const struct glint_answer *answer, size_t n_prompt) {
