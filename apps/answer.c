@@ -217,6 +217,8 @@ enum glint_status glint_answer_generate(struct glint_answer *answer, struct glin
     struct glint_turn_options turn = options->turn;
     turn.on_event = pass_event;
     turn.user = &note;
+    struct glint_draft_stats before = glint_session_draft_stats(session);
+    glint_session_expect(session, options->n_predict < 0 ? -1 : (int)options->n_predict);
     double start = glint_now_ms();
     enum glint_status status = options->raw ? glint_detokenizer_open(&g.detokenizer, engine, err)
                                             : glint_turn_open(&g.turn, engine, &turn, err);
@@ -231,9 +233,21 @@ enum glint_status glint_answer_generate(struct glint_answer *answer, struct glin
     if (note.finish && strcmp(answer->finish, "interrupt") != 0)
         answer->finish = note.finish;
     answer->decode_ms = glint_now_ms() - begun;
+    struct glint_draft_stats after = glint_session_draft_stats(session);
+    answer->draft = (struct glint_draft_stats){after.n_round - before.n_round,
+                                               after.n_proposed - before.n_proposed,
+                                               after.n_accepted - before.n_accepted};
     glint_turn_close(&g.turn);
     glint_detokenizer_close(&g.detokenizer);
     return status;
+}
+
+void glint_answer_print_draft(const struct glint_answer *answer, char *out, size_t n) {
+    out[0] = 0;
+    if (answer->draft.n_round > 0)
+        snprintf(out, n, "%lld of %lld drafted right in %lld rounds",
+                 (long long)answer->draft.n_accepted, (long long)answer->draft.n_proposed,
+                 (long long)answer->draft.n_round);
 }
 
 void glint_answer_fini(struct glint_answer *answer) {

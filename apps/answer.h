@@ -20,7 +20,8 @@ struct glint_answer {               // all-zero is a valid empty one
     int n, n_capacity;
     const char *finish; // "stop", "length", "tool_calls" or "interrupt"
     bool whole;         // the model ended its turn itself, with <|eot|>
-    int n_reused;       // tokens of the prompt that the session held already
+    struct glint_draft_stats draft;
+    int n_reused; // tokens of the prompt that the session held already
     double prefill_ms, decode_ms;
 };
 
@@ -31,6 +32,8 @@ enum glint_status glint_answer_generate(struct glint_answer *answer, struct glin
                                         const struct glint_ids *prompt,
                                         const struct glint_answer_options *options,
                                         struct glint_error *err);
+// "31 of 40 drafted right in 5 rounds"; empty when nothing was drafted.
+void glint_answer_print_draft(const struct glint_answer *answer, char *out, size_t n);
 void glint_answer_fini(struct glint_answer *answer);
 
 #endif

@@ -8,6 +8,7 @@ int glint_cmd_bench(int argc, char **argv);
 int glint_cmd_chat(int argc, char **argv);
 int glint_cmd_convert(int argc, char **argv);
 int glint_cmd_detokenize(int argc, char **argv);
+int glint_cmd_draft_eval(int argc, char **argv);
 int glint_cmd_eval(int argc, char **argv);
 int glint_cmd_imatrix(int argc, char **argv);
 int glint_cmd_inspect(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct glint_option options[] = {
     {OPT_NO_WRAP, {"no-wrap"}, NULL, "do not break long lines at spaces"},
     GLINT_ANSWER_OPTIONS,
     GLINT_ENGINE_OPTIONS,
+    GLINT_DRAFT_OPTIONS,
     GLINT_SAMPLING_OPTIONS,
     {0},
 };
@@ -216,6 +217,7 @@ int glint_cmd_chat(int argc, char **argv) {
     memset(&talk, 0, sizeof talk);
     talk.command = &command;
     glint_engine_args_init(&talk.args);
+    talk.args.seek_draft = true;
     glint_answer_args_init(&talk.how);
     glint_answer_view_init(&talk.view);
     talk.view.call_notes = true;

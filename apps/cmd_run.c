@@ -24,6 +24,7 @@ static const struct glint_option options[] = {
     {OPT_JSON, {"json"}, NULL, "print one JSON object"},
     GLINT_ANSWER_OPTIONS,
     GLINT_ENGINE_OPTIONS,
+    GLINT_DRAFT_OPTIONS,
     GLINT_SAMPLING_OPTIONS,
     {0},
 };
@@ -223,10 +224,15 @@ static void print_json(const struct run *run) {
     }
     printf(",\"finish_reason\":\"%s\",\"prompt_tokens\":%zu,\"completion_tokens\":%d,"
            "\"timings\":{\"prefill_ms\":%.3f,\"decode_ms\":%.3f,\"prefill_tok_s\":%.2f,"
-           "\"decode_tok_s\":%.2f}}\n",
+           "\"decode_tok_s\":%.2f",
            answer->finish, run->input.n, answer->n, answer->prefill_ms, answer->decode_ms,
            glint_per_second((double)run->input.n, answer->prefill_ms),
            glint_per_second(answer->n, answer->decode_ms));
+    if (glint_engine_info(run->engine).draft_path)
+        printf(",\"draft\":{\"proposed\":%lld,\"accepted\":%lld,\"rounds\":%lld}",
+               (long long)answer->draft.n_proposed, (long long)answer->draft.n_accepted,
+               (long long)answer->draft.n_round);
+    printf("}}\n");
 }
 
 static int finish(struct run *run) {
@@ -234,10 +240,14 @@ static int finish(struct run *run) {
     if (run->json)
         print_json(run);
     fflush(stdout);
-    if (!run->args.quiet)
-        fprintf(stderr, "%zu tokens read at %.1f tok/s, %d written at %.1f tok/s (%s)\n",
+    if (!run->args.quiet) {
+        char drafted[100];
+        glint_answer_print_draft(answer, drafted, sizeof drafted);
+        fprintf(stderr, "%zu tokens read at %.1f tok/s, %d written at %.1f tok/s%s%s (%s)\n",
                 run->input.n, glint_per_second((double)run->input.n, answer->prefill_ms), answer->n,
-                glint_per_second(answer->n, answer->decode_ms), answer->finish);
+                glint_per_second(answer->n, answer->decode_ms), drafted[0] ? ", " : "", drafted,
+                answer->finish);
+    }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "glint run: cannot write to standard output\n");
         return GLINT_EXIT_FAILED;
@@ -252,6 +262,7 @@ int glint_cmd_run(int argc, char **argv) {
     memset(&run, 0, sizeof run);
     glint_answer_args_init(&run.how);
     glint_engine_args_init(&run.args);
+    run.args.seek_draft = true;
     if (!parse(&run, argc, argv, &result))
         return result;
     run.engine = glint_engine_args_open(&run.args, &command);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static void say(void *user, enum glint_log_kind kind, const char *text) {
     const struct glint_engine_args *args = user;
@@ -158,6 +159,16 @@ bool glint_engine_args_take(struct glint_engine_args *args, const struct glint_o
     case GLINT_ARG_QUIET:
         args->quiet = true;
         return true;
+    case GLINT_ARG_DRAFT:
+        params->draft_path = state->value;
+        args->seek_draft = false;
+        return true;
+    case GLINT_ARG_NO_DRAFT:
+        params->draft_path = NULL;
+        args->seek_draft = false;
+        return true;
+    case GLINT_ARG_DRAFT_MAX:
+        return take_int(state, 0, 1000, &params->n_draft);
     default:
         return take_sampling(args, state, id);
     }
@@ -182,6 +193,22 @@ static bool use_default_model(struct glint_engine_args *args, const struct glint
     return true;
 }
 
+// MODEL-draft.gguf for MODEL.gguf or MODEL-00001-of-00002.gguf, if it is there.
+static void seek_draft(struct glint_engine_args *args) {
+    const char *model = args->params.model_path;
+    size_t n = strlen(model);
+    if (n < 5 || strcmp(model + n - 5, ".gguf") != 0)
+        return;
+    n -= 5;
+    int i, count, end = 0;
+    if (n > 15 && sscanf(model + n - 15, "-%5d-of-%5d%n", &i, &count, &end) == 2 && end == 15)
+        n -= 15;
+    int length =
+        snprintf(args->draft_path, sizeof args->draft_path, "%.*s-draft.gguf", (int)n, model);
+    if (length < (int)sizeof args->draft_path && access(args->draft_path, R_OK) == 0)
+        args->params.draft_path = args->draft_path;
+}
+
 struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
                                             const struct glint_command *command) {
     struct glint_error error = {0};
@@ -191,8 +218,14 @@ struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
     glint_interrupt_watch();
     if (!args->params.model_path && !use_default_model(args, command))
         return NULL;
-    if (glint_engine_open(&engine, &args->params, &error) != GLINT_OK)
+    if (args->seek_draft)
+        seek_draft(args);
+    if (glint_engine_open(&engine, &args->params, &error) != GLINT_OK) {
         glint_report(command, &error);
+        if (args->params.draft_path && args->params.draft_path == args->draft_path)
+            fprintf(stderr, "The drafter %s was found beside the model; --no-draft does without\n",
+                    args->draft_path);
+    }
     return engine;
 }
 

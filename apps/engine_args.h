@@ -32,6 +32,9 @@ enum {
     GLINT_ARG_LAST_N,
     GLINT_ARG_BIAS,
     GLINT_ARG_LOGPROBS,
+    GLINT_ARG_DRAFT,
+    GLINT_ARG_NO_DRAFT,
+    GLINT_ARG_DRAFT_MAX,
 };
 
 #define GLINT_ENGINE_OPTIONS                                                                       \
@@ -78,6 +81,16 @@ enum {
         GLINT_ARG_LOGPROBS, {"logprobs"}, "N", "report log-probabilities of the N best"            \
     }
 
+#define GLINT_DRAFT_OPTIONS                                                                        \
+    {GLINT_ARG_DRAFT,                                                                              \
+     {"md", "model-draft"},                                                                        \
+     "FILE",                                                                                       \
+     "drafter of this model (default: MODEL-draft.gguf beside it,\nif there is one)"},             \
+        {GLINT_ARG_NO_DRAFT, {"no-draft"}, NULL, "no drafter"}, {                                  \
+        GLINT_ARG_DRAFT_MAX, {"draft-max"}, "N",                                                   \
+            "tokens tried ahead each round (default: as many as pays)"                             \
+    }
+
 enum { GLINT_ARGS_MAX_BIAS = 256 };
 
 struct glint_engine_args {
@@ -86,6 +99,8 @@ struct glint_engine_args {
     struct glint_logit_bias bias[GLINT_ARGS_MAX_BIAS];
     bool seed_given;
     bool verbose, quiet;
+    bool seek_draft; // of the command: a drafter beside the model is used
+    char draft_path[4096];
     struct glint_progress progress; // of a long prompt
     bool reading;                   // the bar is up
     char model_path[4096];          // of the model that ships with glint, when it is used

@@ -26,6 +26,7 @@ static const struct command commands[] = {
     {"tokenize", "text to token ids", glint_cmd_tokenize},
     {"detokenize", "token ids to text", glint_cmd_detokenize},
     {"eval", "logits and hidden rows of given tokens", glint_cmd_eval},
+    {"draft-eval", "what a drafter proposes after given tokens", glint_cmd_draft_eval},
     {"perplexity", "how well a model predicts a text", glint_cmd_perplexity},
     {"bench", "prefill and decode speed", glint_cmd_bench},
 };

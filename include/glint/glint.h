@@ -64,6 +64,8 @@ struct glint_engine_params {
     int n_session;          // sessions open at once, at least 1
     int n_cache;            // tokens that all sessions hold together at most; 0: n_context
     int n_chunk;            // rows of one prefill step; 0: 512. Does not change results
+    int n_draft; // tokens tried ahead in a round of a new session; -1 (the default): as many as
+                 // pays, by what rounds cost and how many are right
     const char *cache_type_k; // "f16" (NULL), "f32", "q8_0" (full layers only; sliding stay f16)
     const char *cache_type_v;
     bool exact_activations; // float32 activations in every matrix product: slower, closer
@@ -176,16 +178,12 @@ enum glint_status glint_engine_decode(struct glint_engine *engine,
 // no length that a session shows, only the time a decode takes (Leviathan et al. 2023, with the
 // draft's tokens compared to the drawn ones).
 
-struct glint_draft_options {
-    int n_draft; // tokens to try ahead each round, up to glint_engine_info.n_draft; 0: none;
-                 // -1: as many as pays, by what rounds cost and how many are right
-    int n_left;  // tokens the caller will still draw at most, so that none are tried beyond them;
-                 // -1: unknown
-};
-// A session starts with {-1, -1}. Without a drafter nothing is tried ahead.
-enum glint_status glint_session_set_draft(struct glint_session *session,
-                                          const struct glint_draft_options *options,
+// Tokens to try ahead in each round: -1 to glint_engine_info.n_draft, as in
+// glint_engine_params.n_draft. Without a drafter it changes nothing.
+enum glint_status glint_session_set_draft(struct glint_session *session, int n_draft,
                                           struct glint_error *err);
+// The caller will draw at most n more tokens: none beyond them are tried. -1: unknown.
+void glint_session_expect(struct glint_session *session, int n);
 
 // Takes id as the next token if it was tried ahead: true, and its logits are there, without a
 // step. With several sessions, take and draw while this is true, then decode what remains of all

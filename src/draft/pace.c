@@ -7,15 +7,15 @@ enum {
     FIRST_MOST = 3, // proposals of a sequence's first round at most
     TRIAL = 2,      // proposals of a trial
     PAUSE_MIN = 32,
-    PAUSE_MAX = 512,
+    PAUSE_MAX = 128,
 };
 
-static const double forget = 0.96;      // weight of a sequence's rounds, each round
+static const double forget = 0.95;      // weight of a sequence's rounds, each round
 static const double forget_book = 0.99; // of the engine's
 static const double prior = 0.7;        // chance of a proposal before any was seen
 static const double prior_rounds = 2;   // what that is worth
 static const double book_rounds = 4;    // what the engine's record is worth to a sequence
-static const double worth = 1.03;       // speed-up below which proposing is not worth it
+static const double worth = 1.03;       // speed-up from which proposing is taken up again
 static const double row_share = 0.1;    // guess: another row costs this much of a step
 
 void glint_pace_book_init(struct glint_pace_book *book) {
@@ -94,13 +94,10 @@ static int best_length(const struct glint_pace *pace, const struct glint_pace_bo
     return best;
 }
 
-int glint_pace_choose(struct glint_pace *pace, const struct glint_pace_book *book, int most,
+int glint_pace_choose(struct glint_pace *pace, struct glint_pace_book *book, int most,
                       int n_sequence) {
-    if (!pace->started)
-        *pace = (struct glint_pace){.started = true,
-                                    .off = book->pause > PAUSE_MIN,
-                                    .most = FIRST_MOST,
-                                    .pause = book->pause};
+    if (pace->most == 0)
+        pace->most = FIRST_MOST;
     if (most > GLINT_PACE_MAX)
         most = GLINT_PACE_MAX;
     if (most < 1)
@@ -109,12 +106,12 @@ int glint_pace_choose(struct glint_pace *pace, const struct glint_pace_book *boo
         return 0;
     double gain;
     int k = best_length(pace, book, most < pace->most ? most : pace->most, n_sequence, &gain);
-    pace->off = gain < worth;
+    pace->off = gain < (pace->off ? worth : 1) || k == 0;
     if (!pace->off)
         return k;
-    if (++pace->n_plain < pace->pause)
+    if (++book->n_plain < book->pause)
         return 0;
-    pace->n_plain = 0;
+    book->n_plain = 0;
     return most < TRIAL ? most : TRIAL;
 }
 
@@ -132,9 +129,10 @@ void glint_pace_learn_round(struct glint_pace *pace, struct glint_pace_book *boo
     count(&book->record, forget_book, n_reached, n_taken);
     if (n_taken >= pace->most)
         pace->most = pace->most > GLINT_PACE_MAX / 2 ? GLINT_PACE_MAX : 2 * pace->most + 1;
-    if (n_taken > 0)
-        pace->pause = PAUSE_MIN;
-    else if (pace->off && pace->pause < PAUSE_MAX)
-        pace->pause *= 2;
-    book->pause = pace->pause;
+    if (n_taken > 0) {
+        book->pause = PAUSE_MIN;
+        book->n_plain = PAUSE_MIN; // a trial that went well is followed by another
+    } else if (pace->off && book->pause < PAUSE_MAX) {
+        book->pause *= 2;
+    }
 }

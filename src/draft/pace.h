@@ -32,24 +32,23 @@ struct glint_pace_book {
     struct glint_pace_cost step[GLINT_PACE_ROWS + 1];    // by rows of the step
     struct glint_pace_cost draft[GLINT_PACE_BLOCKS + 1]; // by sequences drafted for
     struct glint_pace_record record;
-    int pause; // tokens between trials while proposing does not pay
+    // While proposing does not pay for a sequence:
+    int pause;   // tokens between trials
+    int n_plain; // tokens since the last one
 };
 
 // Of a sequence. All zero is a valid start.
 struct glint_pace {
     struct glint_pace_record record;
-    bool started; // pause is set
-    bool off;     // proposing does not pay
-    int most;     // longest round so far that was taken whole allows this many
-    int pause;    // tokens between trials
-    int n_plain;  // tokens since the last trial
+    bool off; // proposing does not pay
+    int most; // proposals that the rounds taken whole so far allow; 0: the first round's
 };
 
 void glint_pace_book_init(struct glint_pace_book *book);
 void glint_pace_learn_step(struct glint_pace_book *book, int n_row, double ms);
 void glint_pace_learn_draft(struct glint_pace_book *book, int n_block, double ms);
 // Proposals for the next round, 0 to `most`, of one of n_sequence that step together.
-int glint_pace_choose(struct glint_pace *pace, const struct glint_pace_book *book, int most,
+int glint_pace_choose(struct glint_pace *pace, struct glint_pace_book *book, int most,
                       int n_sequence);
 // A round is over: n proposals, of which the first n_taken were taken; the rest were refused, or
 // (open) nobody asked.

@@ -12,7 +12,7 @@
 enum { MIN_CONTEXT = 2048 }; // a smaller automatic context is of no use
 
 struct glint_engine_params glint_engine_params_default(void) {
-    return (struct glint_engine_params){.n_session = 1};
+    return (struct glint_engine_params){.n_session = 1, .n_draft = -1};
 }
 
 static void say(const struct glint_engine *engine, enum glint_log_kind kind, const char *text) {
@@ -71,6 +71,9 @@ static enum glint_status open_parts(struct glint_engine *engine, struct glint_er
                                  sizes.max_want, err));
     engine->forward.exact = engine->params.exact_activations;
     GLINT_TRY(glint_batch_init(&engine->batch, sizes.max_rows, err));
+    if (files->drafting && engine->params.n_draft >= files->drafting->base.block)
+        return glint_fail(err, GLINT_E_ARG, "tokens tried ahead: found %d, expected -1 to %d",
+                          engine->params.n_draft, files->drafting->base.block - 1);
     if (files->drafting)
         GLINT_TRY(glint_draft_open(&engine->draft, files->drafting, files->draft_gguf,
                                    &engine->model, &sizes.draft, err));

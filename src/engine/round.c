@@ -237,16 +237,18 @@ enum glint_status glint_engine_decode(struct glint_engine *engine,
 
 // ---- what a caller may set and see ----------------------------------------------------------
 
-enum glint_status glint_session_set_draft(struct glint_session *session,
-                                          const struct glint_draft_options *options,
+enum glint_status glint_session_set_draft(struct glint_session *session, int n_draft,
                                           struct glint_error *err) {
-    int most = session->engine->draft ? glint_draft_max(session->engine->draft) : 0;
-    if (options->n_draft < -1 || (most > 0 && options->n_draft > most))
-        return glint_fail(err, GLINT_E_ARG, "n_draft: found %d, expected -1 to %d",
-                          options->n_draft, most);
-    session->n_draft = options->n_draft;
-    session->n_left = options->n_left < 0 ? -1 : options->n_left;
+    int most = session->engine->draft ? glint_draft_max(session->engine->draft) : n_draft;
+    if (n_draft < -1 || n_draft > most)
+        return glint_fail(err, GLINT_E_ARG, "tokens tried ahead: found %d, expected -1 to %d",
+                          n_draft, most);
+    session->n_draft = n_draft;
     return GLINT_OK;
+}
+
+void glint_session_expect(struct glint_session *session, int n) {
+    session->n_left = n < 0 ? -1 : n;
 }
 
 struct glint_draft_stats glint_session_draft_stats(const struct glint_session *session) {

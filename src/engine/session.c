@@ -28,7 +28,8 @@ enum glint_status glint_session_open(struct glint_session **out, struct glint_en
         session->ids = glint_alloc((size_t)engine->n_context, sizeof(int32_t));
         size_t n_row = engine->draft ? 1 + (size_t)glint_draft_max(engine->draft) : 1;
         session->logits = glint_alloc(n_row * (size_t)engine->model.config.n_vocab, sizeof(float));
-        session->n_draft = session->n_left = -1;
+        session->n_draft = engine->params.n_draft;
+        session->n_left = -1;
     }
     if (!session || !session->ids || !session->logits) {
         glint_session_close(&session);

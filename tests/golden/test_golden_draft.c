@@ -137,8 +137,7 @@ static void test_rounds_in_one_session(void **state) {
     const int32_t *all = golden_ids(&golden, "assisted.ids", &n_all);
     int n_known = golden_ids(&golden, "assisted.round.0", &n)[0], n_round = 0;
     check(glint_session_open(&session, engine, &error), &error);
-    check(glint_session_set_draft(session, &(struct glint_draft_options){BLOCK - 1, -1}, &error),
-          &error);
+    check(glint_session_set_draft(session, BLOCK - 1, &error), &error);
     check(glint_session_sync(session, all, n_known - 1, NULL, &error), &error);
     for (; n_known < n_all; n_known++) {
         char name[32];
@@ -178,8 +177,8 @@ static void test_same_text(void **state) {
         struct glint_error error = {0};
         check(glint_session_open(&session, engine, &error), &error);
         check(glint_session_set_sampler(session, &greedy, &error), &error);
-        check(glint_session_set_draft(session, &(struct glint_draft_options){k, n_all - n}, &error),
-              &error);
+        check(glint_session_set_draft(session, k, &error), &error);
+        glint_session_expect(session, n_all - n);
         check(glint_session_sync(session, all, n, NULL, &error), &error);
         for (int i = n; i < n_all; i++) {
             struct glint_sample sample;
