@@ -41,9 +41,8 @@ static void show_speed(struct glint_talk *talk, const struct glint_answer *answe
                     "%d/%d%s ]",
                     n_read, held, glint_per_second(n_read, answer->prefill_ms), answer->n,
                     glint_per_second(answer->n, answer->decode_ms), drafted[0] ? ", " : "", drafted,
-                    answer->prefill_ms / 1e3,
-                    glint_session_length(talk->session), glint_engine_info(talk->engine).n_context,
-                    end);
+                    answer->prefill_ms / 1e3, glint_session_length(talk->session),
+                    glint_engine_info(talk->engine).n_context, end);
 }
 
 static void count(struct glint_talk *talk, const struct glint_answer *answer, size_t n_prompt) {
