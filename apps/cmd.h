@@ -10,6 +10,7 @@ int glint_cmd_convert(int argc, char **argv);
 int glint_cmd_detokenize(int argc, char **argv);
 int glint_cmd_draft_eval(int argc, char **argv);
 int glint_cmd_eval(int argc, char **argv);
+int glint_cmd_vision_eval(int argc, char **argv);
 int glint_cmd_imatrix(int argc, char **argv);
 int glint_cmd_inspect(int argc, char **argv);
 int glint_cmd_parse(int argc, char **argv);

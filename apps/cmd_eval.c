@@ -3,6 +3,7 @@
 // --logits: [last][n_vocab], rows in position order. --hidden: [n_layer + 1][n][width]; block 0
 // holds the normed embeddings, block k the output of layer k - 1, the last block the rows after
 // the final norm. All raw little-endian float32.
+#include "album.h"
 #include "cmd.h"
 #include "engine_args.h"
 #include "options.h"
@@ -21,6 +22,7 @@ static const struct glint_option options[] = {
     {OPT_HIDDEN, {"hidden"}, "OUT", "write hidden rows here: [layers + 1][tokens][width]"},
     {OPT_LAST, {"last"}, "N", "logits of the last N positions only (default: all)"},
     {OPT_CHUNK, {"chunk"}, "K", "evaluate K rows at a time; does not change the result"},
+    GLINT_ALBUM_OPTIONS,
     GLINT_ENGINE_OPTIONS,
     {0},
 };
@@ -35,6 +37,7 @@ static const struct glint_command command = {
 struct output {
     FILE *logits, *hidden;
     const char *logits_path, *hidden_path;
+    const struct glint_album *album; // its pictures fill the placeholders among the ids
     size_t n_vocab, width;
     int n, n_layer;
     bool failed;
@@ -107,6 +110,9 @@ static int evaluate(struct glint_engine *engine, struct glint_eval *eval, struct
         eval->on_hidden = out->hidden ? on_hidden : NULL;
         status = glint_session_open(&session, engine, &error);
         if (status == GLINT_OK)
+            status =
+                glint_session_set_pictures(session, out->album->pictures, out->album->n, &error);
+        if (status == GLINT_OK)
             status = glint_session_eval(session, eval, &error);
         ok = status == GLINT_OK && !out->failed;
     }
@@ -122,14 +128,38 @@ static int evaluate(struct glint_engine *engine, struct glint_eval *eval, struct
     return ok ? GLINT_EXIT_OK : GLINT_EXIT_FAILED;
 }
 
+// The pictures of the flags; they must fill the placeholders exactly. False after printing.
+static bool add_pictures(const struct glint_engine *engine, const struct glint_eval *eval,
+                         struct glint_album *album) {
+    struct glint_error error = {0};
+    int32_t patch = glint_special_id(engine, "<|patch|>");
+    long long places = 0, rows = 0;
+    if (glint_album_add_paths(album, &error) != GLINT_OK) {
+        glint_report(&command, &error);
+        return false;
+    }
+    for (int i = 0; i < eval->n; i++)
+        places += eval->ids[i] == patch;
+    for (size_t i = 0; i < album->n; i++)
+        rows += glint_picture_info(album->pictures[i]).n_tokens;
+    if (album->n > 0 && places != rows)
+        fprintf(stderr,
+                "glint eval: --ids: found %lld times <|patch|> (id %d), expected %lld, the rows of "
+                "the pictures\n",
+                places, patch, rows);
+    return album->n == 0 || places == rows;
+}
+
 int glint_cmd_eval(int argc, char **argv) {
     struct glint_engine_args args;
     struct glint_options state;
     struct glint_eval eval = {0};
-    struct output out = {0};
+    struct glint_album album;
+    struct output out = {.album = &album};
     const char *list = NULL;
     int64_t last = -1, chunk = 0;
     glint_engine_args_init(&args);
+    glint_album_init(&album, &args);
     glint_options_init(&state, &command, argc, argv);
     int id;
     while ((id = glint_options_next(&state)) > 0) {
@@ -144,6 +174,8 @@ int glint_cmd_eval(int argc, char **argv) {
             ok = glint_options_int(&state, 0, INT32_MAX, &last);
         else if (id == OPT_CHUNK)
             ok = glint_options_int(&state, 1, INT32_MAX, &chunk);
+        else if (id >= GLINT_ARG_IMAGE)
+            ok = glint_album_take(&album, &state, id);
         else
             ok = glint_engine_args_take(&args, &state, id);
         if (!ok)
@@ -160,8 +192,11 @@ int glint_cmd_eval(int argc, char **argv) {
     eval.n_chunk = (int)chunk;
     eval.n_logits = last < 0 || last > eval.n ? eval.n : (int)last;
     struct glint_engine *engine = glint_engine_args_open(&args, &command);
-    int result = engine ? evaluate(engine, &eval, &out) : GLINT_EXIT_FAILED;
+    int result = GLINT_EXIT_FAILED;
+    if (engine && add_pictures(engine, &eval, &album))
+        result = evaluate(engine, &eval, &out);
     glint_engine_close(&engine);
+    glint_album_fini(&album);
     free(ids);
     return result;
 }

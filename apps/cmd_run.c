@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cmd_run.c — `glint run`: one prompt in, one answer out. The answer alone goes to stdout.
+#include "album.h"
 #include "answer_args.h"
 #include "answer_view.h"
 #include "cmd.h"
@@ -22,6 +23,7 @@ static const struct glint_option options[] = {
     {OPT_IDS, {"ids"}, NULL, "print the new token ids, one a line, instead of text"},
     {OPT_IGNORE_EOS, {"ignore-eos"}, NULL, "go on after a stop token"},
     {OPT_JSON, {"json"}, NULL, "print one JSON object"},
+    GLINT_ALBUM_OPTIONS,
     GLINT_ANSWER_OPTIONS,
     GLINT_ENGINE_OPTIONS,
     GLINT_DRAFT_OPTIONS,
@@ -31,7 +33,7 @@ static const struct glint_option options[] = {
 
 static const struct glint_command command = {
     "run",
-    "[-m MODEL] -p TEXT | -f FILE | --prompt-ids LIST [-n N] [--ids] [--json]",
+    "[-m MODEL] -p TEXT | -f FILE | --prompt-ids LIST [--image FILE] [-n N] [--ids] [--json]",
     "Answers one prompt.",
     options,
 };
@@ -39,6 +41,7 @@ static const struct glint_command command = {
 struct run {
     struct glint_engine_args args;
     struct glint_answer_args how;
+    struct glint_album album;
     const char *prompt, *file, *prompt_ids;
     bool ids, json;
     struct glint_ids input;
@@ -78,8 +81,9 @@ static bool parse(struct run *run, int argc, char **argv, int *result) {
             run->json = true;
             break;
         default:
-            ok = id >= GLINT_ARG_PREDICT ? glint_answer_args_take(&run->how, &state, id)
-                                         : glint_engine_args_take(&run->args, &state, id);
+            ok = id >= GLINT_ARG_IMAGE     ? glint_album_take(&run->album, &state, id)
+                 : id >= GLINT_ARG_PREDICT ? glint_answer_args_take(&run->how, &state, id)
+                                           : glint_engine_args_take(&run->args, &state, id);
         }
         if (!ok) {
             *result = GLINT_EXIT_USAGE;
@@ -95,6 +99,12 @@ static bool parse(struct run *run, int argc, char **argv, int *result) {
         *result = glint_options_usage(&command, "needs one of -p, -f and --prompt-ids");
         return false;
     }
+    if (run->how.options.raw && run->album.n_paths > 0) {
+        *result = glint_options_usage(
+            &command,
+            "--raw text has no place for pictures; leave --raw out, or give --prompt-ids");
+        return false;
+    }
     run->how.options.raw = run->how.options.raw || run->prompt_ids;
     return true;
 }
@@ -108,10 +118,10 @@ static char *messages_json(const struct run *run, struct glint_json_text words, 
     fputc('[', out);
     if (run->how.system) {
         struct glint_json_text system = {run->how.system, strlen(run->how.system)};
-        glint_prompt_message(out, "system", system);
+        glint_prompt_message(out, "system", 0, system);
         fputc(',', out);
     }
-    glint_prompt_message(out, "user", words);
+    glint_prompt_message(out, "user", run->album.n, words);
     fputc(']', out);
     return fclose(out) == 0 ? json : NULL;
 }
@@ -133,6 +143,8 @@ static enum glint_status render(struct run *run, struct glint_json_text words,
     if (status == GLINT_OK)
         status = glint_prompt_ids(chat, run->engine, &request, &run->input,
                                   &run->how.options.turn.start, error);
+    if (status == GLINT_OK)
+        status = glint_album_expand(&run->album, run->engine, &run->input, error);
     glint_chat_close(&chat);
     free(messages);
     return status;
@@ -140,7 +152,12 @@ static enum glint_status render(struct run *run, struct glint_json_text words,
 
 // The prompt's ids into run->input. False after printing.
 static bool read_prompt(struct run *run, int *result) {
+    struct glint_error error = {0};
     *result = GLINT_EXIT_FAILED;
+    if (glint_album_add_paths(&run->album, &error) != GLINT_OK) {
+        glint_report(&command, &error);
+        return false;
+    }
     if (run->prompt_ids) {
         int n;
         *result = GLINT_EXIT_USAGE;
@@ -157,7 +174,6 @@ static bool read_prompt(struct run *run, int *result) {
         return false;
     const char *words = owned ? owned : run->prompt;
     struct glint_text text = {.data = words, .n = n, .add_bos = true};
-    struct glint_error error = {0};
     enum glint_status status = run->how.options.raw
                                    ? glint_tokenize(run->engine, &text, &run->input, &error)
                                    : render(run, (struct glint_json_text){words, n}, &error);
@@ -189,6 +205,8 @@ static enum glint_status answer(struct run *run, struct glint_error *error) {
     glint_answer_view_init(&run->view);
     run->view.hide_reasoning = run->args.quiet;
     enum glint_status status = glint_session_open(&run->session, run->engine, error);
+    if (status == GLINT_OK)
+        status = glint_session_set_pictures(run->session, run->album.pictures, run->album.n, error);
     if (status == GLINT_OK)
         status = glint_session_set_sampler(run->session, &run->args.sampling, error);
     if (status == GLINT_OK)
@@ -263,6 +281,7 @@ int glint_cmd_run(int argc, char **argv) {
     glint_answer_args_init(&run.how);
     glint_engine_args_init(&run.args);
     run.args.seek_draft = true;
+    glint_album_init(&run.album, &run.args);
     if (!parse(&run, argc, argv, &result))
         return result;
     run.engine = glint_engine_args_open(&run.args, &command);
@@ -271,6 +290,7 @@ int glint_cmd_run(int argc, char **argv) {
     if (read_prompt(&run, &result))
         result = answer(&run, &error) == GLINT_OK ? finish(&run) : glint_report(&command, &error);
     glint_session_close(&run.session);
+    glint_album_fini(&run.album);
     glint_engine_close(&run.engine);
     glint_answer_fini(&run.answer);
     glint_kept_turn_fini(&run.kept);

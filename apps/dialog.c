@@ -76,7 +76,7 @@ bool glint_dialog_add_user(struct glint_dialog *dialog, const char *text, size_t
         return false;
     FILE *out = open_memstream(&message->json.data, &message->json.n);
     if (out)
-        glint_prompt_message(out, "user", (struct glint_json_text){text, n});
+        glint_prompt_message(out, "user", 0, (struct glint_json_text){text, n});
     return done(dialog, out) &&
            glint_kept_append(&dialog->messages[dialog->n_messages - 1].text, text, n);
 }
@@ -139,7 +139,7 @@ static void put_messages(const struct glint_dialog *dialog, FILE *out) {
     fputc('[', out);
     if (dialog->system) {
         struct glint_json_text system = {dialog->system, strlen(dialog->system)};
-        glint_prompt_message(out, "system", system);
+        glint_prompt_message(out, "system", 0, system);
         separator = ",\n";
     }
     for (size_t i = 0; i < dialog->n_messages; i++) {

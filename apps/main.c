@@ -27,6 +27,7 @@ static const struct command commands[] = {
     {"detokenize", "token ids to text", glint_cmd_detokenize},
     {"eval", "logits and hidden rows of given tokens", glint_cmd_eval},
     {"draft-eval", "what a drafter proposes after given tokens", glint_cmd_draft_eval},
+    {"vision-eval", "what the vision path makes of a picture", glint_cmd_vision_eval},
     {"perplexity", "how well a model predicts a text", glint_cmd_perplexity},
     {"bench", "prefill and decode speed", glint_cmd_bench},
 };

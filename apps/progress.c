@@ -32,17 +32,18 @@ void glint_progress_step(struct glint_progress *progress, uint64_t done) {
     progress->shown_ms = now;
     double share = progress->total ? (double)done / (double)progress->total : 1;
     double rate = (double)done / (progress->tokens ? 1 : 1e6) / ((now - progress->began_ms) / 1e3);
-    const char *unit = progress->tokens ? "tok/s" : "MB/s";
+    char speed[32] = "";
+    if (!progress->plain)
+        snprintf(speed, sizeof speed, " %.0f %s", rate, progress->tokens ? "tok/s" : "MB/s");
     if (!progress->terminal) {
-        fprintf(stderr, "%s: %.0f %%, %.0f %s\n", progress->what, share * 100, rate, unit);
+        fprintf(stderr, "%s: %.0f %%%s%s\n", progress->what, share * 100, *speed ? "," : "", speed);
         return;
     }
     char bar[BAR_CELLS + 1];
     for (int i = 0; i < BAR_CELLS; i++)
         bar[i] = i < share * BAR_CELLS ? '#' : '.';
     bar[BAR_CELLS] = 0;
-    fprintf(stderr, "\r%s [%s] %3.0f %% %.0f %s \033[K", progress->what, bar, share * 100, rate,
-            unit);
+    fprintf(stderr, "\r%s [%s] %3.0f %%%s \033[K", progress->what, bar, share * 100, speed);
     fflush(stderr);
 }
 
@@ -51,7 +52,7 @@ void glint_progress_end(struct glint_progress *progress, bool good) {
         return;
     if (progress->terminal)
         fprintf(stderr, "\r\033[K");
-    if (good && !progress->tokens)
+    if (good && !progress->tokens && !progress->plain)
         fprintf(stderr, "%s: %.1f MB in %.1f s\n", progress->what, (double)progress->total / 1e6,
                 (glint_now_ms() - progress->began_ms) / 1e3);
 }

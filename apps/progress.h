@@ -14,6 +14,7 @@ struct glint_progress {
     const char *what; // "OUT.gguf"
     uint64_t total;   // bytes, or tokens
     bool tokens;      // set after begin: done and total count tokens; no last line then
+    bool plain;       // set after begin: shares alone, no rate; no last line then
     bool quiet;
     bool terminal;
     double began_ms, shown_ms; // monotonic

@@ -31,10 +31,17 @@ enum glint_status glint_prompt_ids(const struct glint_chat *chat, const struct g
     return status;
 }
 
-void glint_prompt_message(FILE *out, const char *role, struct glint_json_text text) {
+void glint_prompt_message(FILE *out, const char *role, size_t n_pictures,
+                          struct glint_json_text text) {
     fprintf(out, "{\"role\":\"%s\",\"content\":", role);
+    if (n_pictures > 0)
+        fputc('[', out);
+    for (size_t i = 0; i < n_pictures; i++)
+        fputs("{\"type\":\"image\"},", out);
+    if (n_pictures > 0)
+        fputs("{\"type\":\"text\",\"text\":", out);
     glint_json_out_string(out, text.data, text.n);
-    fputc('}', out);
+    fputs(n_pictures > 0 ? "}]}" : "}", out);
 }
 
 void glint_prompt_today(char date[16]) {

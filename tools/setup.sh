@@ -13,6 +13,10 @@ build | compiler     | gcc libc6-dev         | gcc glibc-devel     | gcc        
 build | cmake        | cmake                 | cmake               | cmake       | cmake
 build | ninja        | ninja-build           | ninja-build         | ninja       | ninja
 build | libedit      | libedit-dev         | libedit-devel       | libedit     | libedit
+build | png          | libpng-dev            | libpng-devel        | libpng      | libpng
+build | jpeg         | libjpeg-dev           | libjpeg-turbo-devel | libjpeg-turbo | jpeg-turbo
+build | webp         | libwebp-dev           | libwebp-devel       | libwebp     | webp
+build | gif          | libgif-dev            | giflib-devel        | giflib      | giflib
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
 ci    | fuzzer       | clang @clang-runtime@ | clang compiler-rt   | clang compiler-rt | llvm
@@ -29,6 +33,10 @@ has() {
                 cc -E -x c - >/dev/null 2>&1 ;;
         libedit)
             echo '#include <histedit.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        png) echo '#include <png.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        jpeg) printf '#include <%s.h>\n' stdio jpeglib | cc -E -x c - >/dev/null 2>&1 ;;
+        webp) echo '#include <webp/demux.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        gif) echo '#include <gif_lib.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         python) command -v python3 >/dev/null ;;
         fuzzer)
             echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d[0] == n; }' |

@@ -314,6 +314,89 @@ const char *glint_detokenizer_push(struct glint_detokenizer *detokenizer, int32_
 // What is left at the end of the stream.
 const char *glint_detokenizer_flush(struct glint_detokenizer *detokenizer, size_t *n);
 
+// ---- pictures -------------------------------------------------------------------------------
+
+struct glint_vision_params {
+    const char *path;       // GGUF vision file
+    const char *device;     // as of the engine
+    const char *cpu_tier;   // as of the engine
+    int n_threads;          // 0: all CPUs
+    bool exact_activations; // as of the engine
+    bool no_memory_check;
+    // While a picture is looked at: work done, in thousandths. May be NULL.
+    void (*progress)(void *user, int done);
+    bool (*cancel)(void *user); // true stops; may be NULL
+    void *user;
+};
+
+// A vision tower and its projector, and the pictures it has looked at: what two pictures have in
+// common, pixel for pixel, is computed once. Used by one thread at a time.
+struct glint_vision;
+enum glint_status glint_vision_open(struct glint_vision **vision,
+                                    const struct glint_vision_params *params,
+                                    struct glint_error *err);
+// Every picture must be closed before.
+void glint_vision_close(struct glint_vision **vision);
+
+struct glint_vision_info {
+    const char *path;
+    int width; // of the rows it makes: the text model's
+    int tower; // width of the tower
+    int patch; // pixels of a patch's side; a token is 2 x 2 patches
+    uint64_t weight_bytes;
+};
+struct glint_vision_info glint_vision_info(const struct glint_vision *vision);
+
+// A picture file in memory, or (rgb set) plain pixels.
+struct glint_picture_source {
+    const char *name; // for errors: the file's name, a URL
+    const void *data; // [n] PNG, JPEG, WebP, GIF, BMP, ...: known by its first bytes
+    size_t n;
+    const uint8_t *rgb; // [height, width, 3]
+    int width, height;
+    int max_tokens; // 0: 4096
+};
+
+// A picture at the size at which the model sees it. Opening decodes and resizes; the tower runs
+// when the rows are first needed.
+struct glint_picture;
+enum glint_status glint_picture_open(struct glint_picture **picture, struct glint_vision *vision,
+                                     const struct glint_picture_source *source,
+                                     struct glint_error *err);
+void glint_picture_close(struct glint_picture **picture);
+
+struct glint_picture_info {
+    int width, height;  // as the source has it, turned upright
+    int rows, cols;     // of patches
+    int n_tokens;       // rows * cols / 4
+    const uint8_t *rgb; // [rows * patch, cols * patch, 3] resized, borrowed
+};
+struct glint_picture_info glint_picture_info(const struct glint_picture *picture);
+
+// Stages of the vision path, for comparing engines. Any pointer may be NULL.
+struct glint_picture_stages {
+    float *pixels;   // [rows * cols, 2, 3, patch, patch] normalized; both frames are the same
+    float *tower;    // [n_tokens, 4 * tower] after the tower's norm and the merge
+    float *features; // [n_tokens, width] after the projector and its norm
+};
+enum glint_status glint_picture_look(struct glint_picture *picture,
+                                     const struct glint_picture_stages *stages,
+                                     struct glint_error *err);
+
+// Every placeholder among ids (<|patch|>, one a picture, in order) becomes <|image_start|>, one
+// placeholder a token of the picture, <|image_end|>. There must be as many as pictures.
+enum glint_status glint_expand_pictures(const struct glint_engine *engine,
+                                        const struct glint_ids *ids,
+                                        struct glint_picture *const *pictures, size_t n_pictures,
+                                        struct glint_ids *out, struct glint_error *err);
+
+// The pictures of the session's sequence, in order: the placeholders of the ids evaluated from
+// now on stand for their rows. Borrowed until the next call or the session's close. Without
+// pictures, placeholders are ordinary tokens. GLINT_E_ARG when the rows do not fit the engine.
+enum glint_status glint_session_set_pictures(struct glint_session *session,
+                                             struct glint_picture *const *pictures,
+                                             size_t n_pictures, struct glint_error *err);
+
 // ---- chat -----------------------------------------------------------------------------------
 
 struct glint_json_text { // one JSON value

@@ -34,6 +34,7 @@ struct worker {
 // Rows [i_row, i_row + n_row) of one sequence.
 struct rows {
     int i_row, n_row;
+    bool alike;             // all see the same keys
     int32_t first, n_split; // splits that any of the rows sees: first, first + 1, ...
     int i_unit;             // first unit (parts)
     int64_t i_part;         // first of [n_split][n_row][n_head] parts
@@ -163,19 +164,21 @@ static void write_out(float *out, struct softmax run, int n) {
 
 // ---- blocks ---------------------------------------------------------------------------------
 
-// Fills `block` with rows `rows` and the chunk-th piece of the query heads.
-static void make_block(const struct attention_job *job, const struct rows *rows, int i_chunk,
-                       const struct worker *worker, struct glint_attention_block *block) {
+// Fills `block` with rows `rows` and the chunk-th piece of the query heads; returns the heads of
+// a row in it. Rows that see the same keys stand in the block as heads of one row.
+static int make_block(const struct attention_job *job, const struct rows *rows, int i_chunk,
+                      const struct worker *worker, struct glint_attention_block *block) {
     const struct glint_op_attention *op = job->op;
     int per_group = job->n_chunk / op->plane->n_head_kv;
     int from = i_chunk % per_group * job->chunk;
+    int n_head = job->group - from < job->chunk ? job->group - from : job->chunk;
     *block = (struct glint_attention_block){
         .plane = op->plane,
         .table = op->ref[rows->i_row].table,
         .i_layer = op->i_layer,
         .head_kv = i_chunk / per_group,
-        .n_row = rows->n_row,
-        .n_head = job->group - from < job->chunk ? job->group - from : job->chunk,
+        .n_row = rows->alike ? 1 : rows->n_row,
+        .n_head = rows->alike ? rows->n_row * n_head : n_head,
         .stride = job->stride,
         .scale = op->scale,
         .q = worker->q,
@@ -184,8 +187,9 @@ static void make_block(const struct attention_job *job, const struct rows *rows,
         .sum = worker->sum,
         .scratch = &worker->scratch,
     };
-    for (int r = 0; r < rows->n_row; r++)
+    for (int r = 0; r < block->n_row; r++)
         block->see[r] = visible(op, rows->i_row + r);
+    return n_head;
 }
 
 // The index of the block's first query head among those of a row.
@@ -194,12 +198,13 @@ static int first_head(const struct attention_job *job, int i_chunk) {
     return i_chunk / per_group * job->group + i_chunk % per_group * job->chunk;
 }
 
-static void load_q(const struct attention_job *job, const struct rows *rows, int head,
-                   const struct glint_attention_block *block, float *to) {
-    int head_dim = block->plane->head_dim;
-    for (int m = 0; m < block->n_row * block->n_head; m++) {
-        int64_t i = rows->i_row + m / block->n_head;
-        const float *q = job->op->q + (i * job->op->n_head + head + m % block->n_head) * head_dim;
+// n_head heads of each row, from `head` on.
+static void load_q(const struct attention_job *job, const struct rows *rows, int head, int n_head,
+                   float *to) {
+    int head_dim = job->op->plane->head_dim;
+    for (int m = 0; m < rows->n_row * n_head; m++) {
+        int64_t i = rows->i_row + m / n_head;
+        const float *q = job->op->q + (i * job->op->n_head + head + m % n_head) * head_dim;
         memcpy(to + (int64_t)m * job->stride, q, (size_t)head_dim * sizeof(float));
     }
 }
@@ -220,9 +225,9 @@ static void whole_unit(const struct attention_job *job, int unit, struct worker 
     int i_chunk = unit % job->n_chunk, head = first_head(job, i_chunk), stride = job->stride;
     int head_dim = job->op->plane->head_dim;
     struct glint_attention_block block;
-    make_block(job, rows, i_chunk, worker, &block);
-    load_q(job, rows, head, &block, worker->q);
-    int n_vector = block.n_row * block.n_head;
+    int n_head = make_block(job, rows, i_chunk, worker, &block);
+    load_q(job, rows, head, n_head, worker->q);
+    int n_vector = rows->n_row * n_head;
     memset(worker->run_total, 0, (size_t)n_vector * sizeof(float));
     for (int32_t s = 0; s < rows->n_split; s++) {
         set_split(&block, rows->first + s);
@@ -232,8 +237,8 @@ static void whole_unit(const struct attention_job *job, int unit, struct worker 
                   softmax_at(worker->sum, worker->largest, worker->total, m, stride), head_dim);
     }
     for (int m = 0; m < n_vector; m++) {
-        int64_t i = rows->i_row + m / block.n_head;
-        float *out = job->op->out + (i * job->op->n_head + head + m % block.n_head) * head_dim;
+        int64_t i = rows->i_row + m / n_head;
+        float *out = job->op->out + (i * job->op->n_head + head + m % n_head) * head_dim;
         write_out(out, softmax_at(worker->run, worker->run_largest, worker->run_total, m, stride),
                   head_dim);
     }
@@ -271,12 +276,12 @@ static void part_unit(const struct attention_job *job, int unit, struct worker *
     int32_t split = (unit - rows->i_unit) / job->n_chunk;
     int i_chunk = (unit - rows->i_unit) % job->n_chunk, head = first_head(job, i_chunk);
     struct glint_attention_block block;
-    make_block(job, rows, i_chunk, worker, &block);
-    load_q(job, rows, head, &block, worker->q);
+    int n_head = make_block(job, rows, i_chunk, worker, &block);
+    load_q(job, rows, head, n_head, worker->q);
     set_split(&block, rows->first + split);
     job->cpu->kernels.attention_split(&block);
-    for (int m = 0; m < block.n_row * block.n_head; m++) {
-        float *part = part_at(job, rows, split, m / block.n_head, head + m % block.n_head);
+    for (int m = 0; m < rows->n_row * n_head; m++) {
+        float *part = part_at(job, rows, split, m / n_head, head + m % n_head);
         memcpy(part, worker->sum + (int64_t)m * job->stride, (size_t)job->stride * sizeof(float));
         part[job->stride] = worker->largest[m];
         part[job->stride + 1] = worker->total[m];
@@ -319,14 +324,24 @@ static void attention_parts(void *context, int i_worker, int n_workers) {
 
 // ---- the op ---------------------------------------------------------------------------------
 
-// Takes rows of one sequence from i_row on, at most `most`.
+// Takes rows of one sequence from i_row on, at most `most`, and GLINT_ATTENTION_ROWS of rows that
+// see different keys.
 static struct rows take_rows(const struct glint_op_attention *op, int i_row, int most) {
-    struct rows rows = {.i_row = i_row, .n_row = 1};
+    struct rows rows = {.i_row = i_row, .n_row = 1, .alike = true};
     const struct glint_kv_ref *ref = op->ref + i_row;
+    struct glint_attention_range first = visible(op, i_row);
     while (rows.n_row < most && i_row + rows.n_row < op->n &&
            ref[rows.n_row].table.page == ref->table.page &&
-           ref[rows.n_row].position > ref[rows.n_row - 1].position)
+           ref[rows.n_row].position > ref[rows.n_row - 1].position) {
+        struct glint_attention_range see = visible(op, i_row + rows.n_row);
+        bool alike = see.begin == first.begin && see.end == first.end;
+        if (rows.n_row > 1 && alike != rows.alike)
+            break;
+        if (!alike && rows.n_row == GLINT_ATTENTION_ROWS)
+            break;
+        rows.alike = alike;
         rows.n_row++;
+    }
     rows.first = visible(op, i_row).begin / GLINT_KV_SPLIT;
     int32_t last = ref[rows.n_row - 1].position + ref[rows.n_row - 1].ahead;
     rows.n_split = last / GLINT_KV_SPLIT - rows.first + 1;
@@ -380,8 +395,6 @@ void glint_cpu_attention(struct glint_backend *backend, const struct glint_op_at
     job.group = op->n_head / op->plane->n_head_kv;
     divide_heads(&job, job.group < GLINT_ATTENTION_VECTORS ? job.group : GLINT_ATTENTION_VECTORS);
     int most = GLINT_ATTENTION_VECTORS / job.chunk;
-    if (most > GLINT_ATTENTION_ROWS)
-        most = GLINT_ATTENTION_ROWS;
     int64_t work = 0; // about cycles
     int n_split = 0, most_split = 1;
     for (int i = 0; i < op->n; i += cpu->attention->rows[job.n_rows++].n_row) {

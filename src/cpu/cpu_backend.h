@@ -22,6 +22,10 @@ struct glint_cpu_kernels {
     void (*rms_norm)(float *out, const float *x, const float *gain, float epsilon, int width);
     // h += rms_norm(y)
     void (*add_rms_norm)(float *h, const float *y, const float *gain, float epsilon, int width);
+    void (*layer_norm)(float *out, const float *x, const struct glint_op_layer_norm *op);
+    // x += y + bias; y and bias may be NULL.
+    void (*add)(float *x, const float *y, const float *bias, int width);
+    void (*gelu)(float *x, const float *bias, int width); // bias may be NULL
     // Turns pair (2i, 2i+1) of x [2 * n_pair] by the angle of turn [n_pair][2: cos, sin].
     void (*rotate)(float *x, const float *turn, int n_pair);
     // The same for pairs (i, i + n_pair).
@@ -30,7 +34,6 @@ struct glint_cpu_kernels {
     void (*gate)(float *a, const float *g, int64_t n);
     void (*swiglu)(float *gate, const float *up, int64_t n);
     void (*softcap)(float *x, int64_t n, float scale, float cap);
-    void (*add)(float *h, const float *y, int64_t n);
     int32_t (*best)(const float *x, int width);
     // The softmax of one block of query vectors over the keys of one split.
     void (*attention_split)(const struct glint_attention_block *block);

@@ -91,6 +91,61 @@ static void add_rms_norm(struct glint_backend *backend, const struct glint_op_ad
     glint_cpu_run(job.cpu, op->n > 1 ? (int64_t)op->n * op->width / 2 : 0, add_rms_norm_rows, &job);
 }
 
+static void layer_norm_rows(void *context, int i_worker, int n_workers) {
+    const struct job *job = context;
+    const struct glint_op_layer_norm *op = job->op;
+    struct glint_range range = glint_pool_range(op->n, 1, i_worker, n_workers);
+    for (int64_t i = range.begin; i < range.end; i++)
+        job->cpu->kernels.layer_norm(op->out + i * op->width, op->x + i * op->width, op);
+}
+
+static void layer_norm(struct glint_backend *backend, const struct glint_op_layer_norm *op) {
+    struct job job = {glint_cpu_of(backend), op};
+    glint_cpu_run(job.cpu, (int64_t)op->n * op->width / 2, layer_norm_rows, &job);
+}
+
+static void add_rows(void *context, int i_worker, int n_workers) {
+    const struct job *job = context;
+    const struct glint_op_add *op = job->op;
+    struct glint_range range = glint_pool_range(op->n, 1, i_worker, n_workers);
+    for (int64_t i = range.begin; i < range.end; i++)
+        job->cpu->kernels.add(op->x + i * op->width, op->y ? op->y + i * op->width : NULL, op->bias,
+                              op->width);
+}
+
+static void add(struct glint_backend *backend, const struct glint_op_add *op) {
+    struct job job = {glint_cpu_of(backend), op};
+    glint_cpu_run(job.cpu, (int64_t)op->n * op->width / 4, add_rows, &job);
+}
+
+static void gelu_rows(void *context, int i_worker, int n_workers) {
+    const struct job *job = context;
+    const struct glint_op_gelu *op = job->op;
+    struct glint_range range = glint_pool_range(op->n, 1, i_worker, n_workers);
+    for (int64_t i = range.begin; i < range.end; i++)
+        job->cpu->kernels.gelu(op->x + i * op->width, op->bias, op->width);
+}
+
+static void gelu(struct glint_backend *backend, const struct glint_op_gelu *op) {
+    struct job job = {glint_cpu_of(backend), op};
+    glint_cpu_run(job.cpu, (int64_t)op->n * op->width * 2, gelu_rows, &job);
+}
+
+static void rotate_rows(void *context, int i_worker, int n_workers) {
+    const struct job *job = context;
+    const struct glint_op_rotate *op = job->op;
+    struct glint_range range = glint_pool_range(op->n, 1, i_worker, n_workers);
+    for (int64_t i = range.begin; i < range.end; i++)
+        for (int h = 0; h < op->n_head; h++)
+            job->cpu->kernels.rotate(op->x + (i * op->n_head + h) * op->head_dim,
+                                     op->turn + i * op->head_dim, op->head_dim / 2);
+}
+
+static void rotate(struct glint_backend *backend, const struct glint_op_rotate *op) {
+    struct job job = {glint_cpu_of(backend), op};
+    glint_cpu_run(job.cpu, (int64_t)op->n * op->n_head * op->head_dim / 4, rotate_rows, &job);
+}
+
 // The angle is the float32 product; cosine and sine of it are rounded once from double.
 static void make_turn(float *turn, const float *inv_freq, int n_pair, int32_t position) {
     for (int i = 0; i < n_pair; i++) {
@@ -214,18 +269,6 @@ static void softcap(struct glint_backend *backend, const struct glint_op_softcap
     glint_cpu_run(job.cpu, op->count * CYCLES_A_VALUE, softcap_range, &job);
 }
 
-static void add_range(void *context, int i_worker, int n_workers) {
-    const struct job *job = context;
-    const struct glint_op_add *op = job->op;
-    struct glint_range range = glint_pool_range(op->count, LINE, i_worker, n_workers);
-    job->cpu->kernels.add(op->h + range.begin, op->y + range.begin, range.end - range.begin);
-}
-
-static void add(struct glint_backend *backend, const struct glint_op_add *op) {
-    struct job job = {glint_cpu_of(backend), op};
-    glint_cpu_run(job.cpu, op->count / 2, add_range, &job);
-}
-
 static void copy_rows(struct glint_backend *backend, const struct glint_op_copy_rows *op) {
     (void)backend;
     for (int64_t i = 0; i < op->n; i++)
@@ -250,12 +293,15 @@ void glint_cpu_rows_fill(struct glint_backend_ops *ops) {
     ops->embed = embed;
     ops->rms_norm = rms_norm;
     ops->add_rms_norm = add_rms_norm;
+    ops->layer_norm = layer_norm;
+    ops->add = add;
+    ops->gelu = gelu;
+    ops->rotate = rotate;
     ops->head_norm_rope = head_norm_rope;
     ops->kv_store = kv_store;
     ops->gate = gate;
     ops->swiglu = swiglu;
     ops->softcap = softcap;
-    ops->add = add;
     ops->copy_rows = copy_rows;
     ops->best = best;
 }

@@ -27,6 +27,30 @@ static void add_rms_norm_scalar(float *h, const float *y, const float *gain, flo
         h[c] += (float)(y[c] * inverse * (double)gain[c]);
 }
 
+static void layer_norm_scalar(float *out, const float *x, const struct glint_op_layer_norm *op) {
+    double sum = 0, squares = 0;
+    for (int c = 0; c < op->width; c++)
+        sum += x[c];
+    double mean = sum / op->width;
+    for (int c = 0; c < op->width; c++)
+        squares += (x[c] - mean) * (x[c] - mean);
+    double inverse = 1 / sqrt(squares / op->width + (double)op->epsilon);
+    for (int c = 0; c < op->width; c++)
+        out[c] = (float)((x[c] - mean) * inverse * (double)op->gain[c] + (double)op->bias[c]);
+}
+
+static void add_scalar(float *x, const float *y, const float *bias, int width) {
+    for (int c = 0; c < width; c++)
+        x[c] += (y ? y[c] : 0) + (bias ? bias[c] : 0);
+}
+
+static void gelu_scalar(float *x, const float *bias, int width) {
+    for (int c = 0; c < width; c++) {
+        double z = x[c] + (bias ? bias[c] : 0);
+        x[c] = (float)(z / 2 * erfc(-z / sqrt(2)));
+    }
+}
+
 static void rotate_scalar(float *x, const float *turn, int n_pair) {
     for (int i = 0; i < n_pair; i++) {
         double a = x[2 * i], b = x[2 * i + 1], c = turn[2 * i], s = turn[2 * i + 1];
@@ -69,11 +93,6 @@ static void softcap_scalar(float *x, int64_t n, float scale, float cap) {
         x[i] = (float)(cap * tanh((double)x[i] * scale / cap));
 }
 
-static void add_scalar(float *h, const float *y, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        h[i] += y[i];
-}
-
 static int32_t best_scalar(const float *x, int width) {
     int32_t best = 0;
     float largest = -INFINITY;
@@ -88,13 +107,15 @@ static int32_t best_scalar(const float *x, int width) {
 void glint_cpu_init_scalar(struct glint_cpu_kernels *kernels) {
     kernels->rms_norm = rms_norm_scalar;
     kernels->add_rms_norm = add_rms_norm_scalar;
+    kernels->layer_norm = layer_norm_scalar;
+    kernels->add = add_scalar;
+    kernels->gelu = gelu_scalar;
     kernels->rotate = rotate_scalar;
     kernels->rotate_halves = rotate_halves_scalar;
     kernels->half_from_float = half_from_float_scalar;
     kernels->gate = gate_scalar;
     kernels->swiglu = swiglu_scalar;
     kernels->softcap = softcap_scalar;
-    kernels->add = add_scalar;
     kernels->best = best_scalar;
     glint_cpu_init_attention_scalar(kernels);
 }

@@ -56,6 +56,51 @@ static void add_rms_norm(float *h, const float *y, const float *gain, float epsi
     }
 }
 
+// The sum of the row, or of the squares of its distances from `mean`.
+static float sum_of(const float *x, int width, const float *mean) {
+    vec sum[4] = {vec_zero(), vec_zero(), vec_zero(), vec_zero()};
+    vec centre = vec_set(mean ? *mean : 0);
+    for (int c = 0; c < width; c += LANES) {
+        int n = width - c < LANES ? width - c : LANES, k = c / LANES % 4;
+        vec v = vec_keep(vec_sub(vec_load_part(x + c, n), centre), 0, n, vec_zero());
+        sum[k] = mean ? vec_fma(v, v, sum[k]) : vec_add(sum[k], v);
+    }
+    return vec_sum(vec_add(vec_add(sum[0], sum[1]), vec_add(sum[2], sum[3])));
+}
+
+static void layer_norm(float *out, const float *x, const struct glint_op_layer_norm *op) {
+    int width = op->width;
+    float mean = sum_of(x, width, NULL) / (float)width;
+    double spread = (double)sum_of(x, width, &mean) / width;
+    vec inverse = vec_set((float)(1 / sqrt(spread + (double)op->epsilon))), centre = vec_set(mean);
+    for (int c = 0; c < width; c += LANES) {
+        int n = width - c < LANES ? width - c : LANES;
+        vec v = vec_mul(vec_sub(vec_load_part(x + c, n), centre), inverse);
+        v = vec_fma(v, vec_load_part(op->gain + c, n), vec_load_part(op->bias + c, n));
+        vec_store_part(out + c, v, n);
+    }
+}
+
+static void add(float *x, const float *y, const float *bias, int width) {
+    for (int c = 0; c < width; c += LANES) {
+        int n = width - c < LANES ? width - c : LANES;
+        vec v = y ? vec_load_part(y + c, n) : vec_zero();
+        if (bias)
+            v = vec_add(v, vec_load_part(bias + c, n));
+        vec_store_part(x + c, vec_add(vec_load_part(x + c, n), v), n);
+    }
+}
+
+static void gelu(float *x, const float *bias, int width) {
+    for (int c = 0; c < width; c += LANES) {
+        int n = width - c < LANES ? width - c : LANES;
+        vec v = vec_load_part(x + c, n);
+        if (bias)
+            v = vec_add(v, vec_load_part(bias + c, n));
+        vec_store_part(x + c, vec_gelu(v), n);
+    }
+}
+
 static void rotate(float *x, const float *turn, int n_pair) {
     for (int c = 0; c < 2 * n_pair; c += LANES) {
         int n = 2 * n_pair - c < LANES ? 2 * n_pair - c : LANES;
@@ -105,6 +150,9 @@ static void softcap(float *x, int64_t n, float scale, float cap) {
 static void fill_rows(struct glint_cpu_kernels *kernels) {
     kernels->rms_norm = rms_norm;
     kernels->add_rms_norm = add_rms_norm;
+    kernels->layer_norm = layer_norm;
+    kernels->add = add;
+    kernels->gelu = gelu;
     kernels->rotate = rotate;
     kernels->half_from_float = half_from_float;
     kernels->gate = gate;

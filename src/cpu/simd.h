@@ -51,6 +51,27 @@ static inline vec vec_sigmoid(vec x) {
     return vec_div(vec_below(x, 0, e, vec_set(1)), vec_add(vec_set(1), e));
 }
 
+// x / 2 (1 + erf(x / sqrt 2)), off by at most 1e-7 |x|. With s = |x| and P a weighted minimax
+// polynomial on [0, 6.5], erfc(s / sqrt 2) = e^-P(s); past 6.5 it is below 1e-10 and taken as 0.
+static inline vec vec_gelu(vec x) {
+    const float last = 6.5f;
+    vec s = vec_abs(x);
+    vec p = vec_set(0x1.21bc2cp-25f);
+    p = vec_fma(p, s, vec_set(-0x1.d01d38p-21f));
+    p = vec_fma(p, s, vec_set(0x1.47b154p-17f));
+    p = vec_fma(p, s, vec_set(-0x1.04def8p-14f));
+    p = vec_fma(p, s, vec_set(0x1.c51d2ap-13f));
+    p = vec_fma(p, s, vec_set(-0x1.fdfefp-16f));
+    p = vec_fma(p, s, vec_set(-0x1.3a1ed8p-8f));
+    p = vec_fma(p, s, vec_set(0x1.29b778p-5f));
+    p = vec_fma(p, s, vec_set(0x1.45f28ep-2f));
+    p = vec_fma(p, s, vec_set(0x1.988458p-1f));
+    vec e = vec_exp(vec_sub(vec_zero(), vec_mul(p, vec_min(vec_set(last), s))));
+    e = vec_zero_below(e, vec_sub(vec_set(last), s), 0);
+    vec half = vec_mul(x, vec_set(0.5f));
+    return vec_mul(half, vec_below(x, 0, e, vec_sub(vec_set(2), e)));
+}
+
 // Largest error 2 units in the last place. Odd polynomial near 0, 1 - 2 / (1 + e^2x) elsewhere.
 static inline vec vec_tanh(vec x) {
     const float small = 0.6f, saturated = 10;

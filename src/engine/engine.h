@@ -48,9 +48,12 @@ struct glint_part {
 
 struct glint_session {
     struct glint_engine *engine;
-    int slot;        // sequence number in the cache
-    int length;      // tokens held
-    int32_t *ids;    // [n_context] these, and after them the proposals computed ahead
+    int slot;       // sequence number in the cache
+    int length;     // tokens held
+    int32_t *ids;   // [n_context] these, and after them the proposals computed ahead
+    uint64_t *keys; // [n_context] of the picture row in a token's place, 0: none; NULL: all 0
+    struct glint_picture **pictures; // [n_pictures] of the sequence, borrowed
+    size_t n_pictures;
     float *logits;   // [1 + glint_draft_max][n_vocab]
     int i_logits;    // row of logits that belongs to the last token held
     bool has_logits; // it is there
@@ -93,6 +96,9 @@ enum glint_status glint_plan_for(struct glint_memory_plan *plan,
                                  struct glint_error *err);
 // One line a purpose, for messages. out has n bytes.
 void glint_plan_print(const struct glint_memory_plan *plan, char *out, size_t n);
+
+// Memory that can be had without swapping; 0 when unknown.
+uint64_t glint_available_memory(void);
 
 // backends.c: opens the device that params name, with scratch for these limits.
 enum glint_status glint_backend_open(struct glint_backend **backend,

@@ -3,6 +3,8 @@
 // Nothing here allocates.
 #include "engine/engine.h"
 
+#include "model/bind.h"
+
 #include <math.h>
 
 enum glint_status glint_engine_step(struct glint_engine *engine, const struct glint_tap *tap,
@@ -26,7 +28,7 @@ enum glint_status glint_engine_read_logits(struct glint_engine *engine, int i, f
         if (isfinite(out[j]))
             continue;
         // A damaged weight is the usual cause; say which one.
-        GLINT_TRY(glint_model_find_nonfinite(&engine->model, err));
+        GLINT_TRY(glint_bind_find_nonfinite(engine->files.gguf, err));
         return glint_fail(err, GLINT_E_INTERNAL,
                           "logit %zu at position %d is %g, expected a finite number; every weight "
                           "of the file is finite",

@@ -98,7 +98,7 @@ enum glint_status glint_engine_size(struct glint_engine_sizes *sizes,
 }
 
 // Memory that can be had without swapping: MemAvailable, or what the cgroup still allows.
-static uint64_t available_memory(void) {
+uint64_t glint_available_memory(void) {
     uint64_t available = 0, limit = 0, used = 0;
     char line[256];
     FILE *file = fopen("/proc/meminfo", "r");
@@ -142,7 +142,7 @@ enum glint_status glint_plan_for(struct glint_memory_plan *plan,
         .cache = glint_kv_bytes(config, &sizes.kv),
         .cache_per_1000 = full_row * 1000,
         .scratch = glint_forward_bytes(config, sizes.max_rows, sizes.max_want),
-        .available = available_memory(),
+        .available = glint_available_memory(),
         .n_context = n_context,
     };
     plan->cache_fixed = glint_kv_bytes(config, &one) - full_row * pages * GLINT_KV_PAGE_ROWS;

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 
 #include "base/alloc.h"
+#include "engine/session_pictures.h"
 
 #include <string.h>
 
@@ -53,6 +54,8 @@ void glint_session_close(struct glint_session **session_in) {
     }
     glint_sampler_close(&session->sampler);
     glint_free(session->ids);
+    glint_free(session->keys);
+    glint_free(session->pictures);
     glint_free(session->logits);
     glint_free(session);
 }
@@ -132,15 +135,23 @@ static enum glint_status eval_chunk(struct glint_session *session, const struct 
     if (first_want > eval->n - 1)
         first_want = eval->n - 1; // the last row's logits are always kept for the caller
     glint_batch_clear(&engine->batch);
-    for (int i = 0; i < n; i++)
+    struct glint_picture_walk walk = glint_picture_walk_at(session, length);
+    for (int i = 0; i < n; i++) {
         glint_batch_add(&engine->batch, session->slot, length + i, eval->ids[at + i],
                         at + i >= first_want);
+        GLINT_TRY(glint_picture_walk_row(&walk, eval->ids[at + i], &engine->batch.feature[i], err));
+    }
     struct eval_tap rows = {engine, eval};
     struct glint_tap tap = {.rows = eval->on_hidden ? tap_rows : NULL,
                             .product = eval->on_product ? tap_product : NULL,
                             .context = &rows};
     GLINT_TRY(glint_engine_step(engine, &tap, err));
     memcpy(session->ids + length, eval->ids + at, (size_t)n * sizeof(int32_t));
+    walk = glint_picture_walk_at(session, length);
+    for (int i = 0; session->keys && i < n; i++) {
+        glint_picture_walk_key(&walk, eval->ids[at + i]);
+        session->keys[length + i] = walk.key;
+    }
     session->length += n;
     session->has_logits = false;
     session->i_logits = 0;
@@ -206,6 +217,8 @@ enum glint_status glint_session_truncate(struct glint_session *session, int leng
     glint_kv_truncate(kv, session->slot, length);
     if (session->engine->draft)
         glint_draft_truncate(session->engine->draft, session->slot, length);
+    if (session->keys)
+        memset(session->keys + length, 0, (size_t)(held - length) * sizeof *session->keys);
     session->length = length;
     return GLINT_OK;
 }
@@ -214,8 +227,14 @@ enum glint_status glint_session_sync(struct glint_session *session, const int32_
                                      int *n_reused, struct glint_error *err) {
     GLINT_TRY(check_prompt(session, 0, ids, n, err));
     int held = glint_session_length(session), keep = 0;
-    while (keep < held && keep < n && session->ids[keep] == ids[keep])
+    struct glint_picture_walk walk = glint_picture_walk_at(session, 0);
+    GLINT_TRY(glint_picture_walk_check(session, ids, n, err));
+    while (keep < held && keep < n && session->ids[keep] == ids[keep]) {
+        glint_picture_walk_key(&walk, ids[keep]);
+        if (session->keys && session->keys[keep] != walk.key)
+            break;
         keep++;
+    }
     bool whole = keep == n && keep == held && session->has_logits;
     if (keep == n && !whole)
         keep = n - 1; // the last token's logits are wanted

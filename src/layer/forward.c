@@ -171,9 +171,8 @@ void glint_residual(struct glint_forward *forward, const float *post_norm, int n
                                                      .n = n,
                                                      .width = width});
     else
-        backend->ops.add(
-            backend,
-            &(struct glint_op_add){.h = forward->h, .y = forward->y, .count = (int64_t)n * width});
+        backend->ops.add(backend, &(struct glint_op_add){
+                                      .x = forward->h, .y = forward->y, .n = n, .width = width});
 }
 
 void glint_forward_step(struct glint_forward *forward, const struct glint_batch *batch,

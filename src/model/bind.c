@@ -129,3 +129,24 @@ enum glint_status glint_bind_finish(struct glint_binder *binder, const char *wha
                             binder->used * sizeof(float));
     return binder->backend->sync(binder->backend, binder->err);
 }
+
+enum glint_status glint_bind_find_nonfinite(const struct glint_gguf *gguf,
+                                            struct glint_error *err) {
+    for (size_t i = 0; i < gguf->n_tensors; i++) {
+        const struct glint_gguf_tensor *tensor = &gguf->tensors[i];
+        const struct glint_dtype_info *info = glint_dtype_info(tensor->type_id);
+        float values[256];
+        size_t step = info->block_len == 1 ? 1 : info->block_len;
+        for (uint64_t at = 0; at + step <= tensor->n_values; at += step) {
+            info->decode(tensor->data + at / step * info->block_bytes, values, step);
+            for (size_t j = 0; j < step; j++)
+                if (!isfinite(values[j]))
+                    return glint_fail(err, GLINT_E_FORMAT,
+                                      "%s: tensor %s: row %" PRIu64 ", column %" PRIu64
+                                      " is %g, expected a finite number (damaged file?)",
+                                      gguf->path, tensor->name, (at + j) / tensor->dims[0],
+                                      (at + j) % tensor->dims[0], (double)values[j]);
+        }
+    }
+    return GLINT_OK;
+}

@@ -53,4 +53,8 @@ void glint_bind_inv_freq(struct glint_binder *binder, int head_dim, float rope_b
 // Refuses tensors that nobody took (`what`: "a text model of 4 layers"), fills the device block.
 enum glint_status glint_bind_finish(struct glint_binder *binder, const char *what);
 
+// Looks for the first weight that is not finite, in file order, when a step produced NaN.
+// GLINT_E_FORMAT naming tensor, row and column; GLINT_OK when every weight is finite.
+enum glint_status glint_bind_find_nonfinite(const struct glint_gguf *gguf, struct glint_error *err);
+
 #endif

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "model/bind.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -141,25 +140,4 @@ void glint_model_close(struct glint_model *model) {
         model->backend->free(model->backend, model->vectors);
     glint_free(model->layer);
     *model = (struct glint_model){0};
-}
-
-enum glint_status glint_model_find_nonfinite(const struct glint_model *model,
-                                             struct glint_error *err) {
-    for (size_t i = 0; i < model->gguf->n_tensors; i++) {
-        const struct glint_gguf_tensor *tensor = &model->gguf->tensors[i];
-        const struct glint_dtype_info *info = glint_dtype_info(tensor->type_id);
-        float values[256];
-        size_t step = info->block_len == 1 ? 1 : info->block_len;
-        for (uint64_t at = 0; at + step <= tensor->n_values; at += step) {
-            info->decode(tensor->data + at / step * info->block_bytes, values, step);
-            for (size_t j = 0; j < step; j++)
-                if (!isfinite(values[j]))
-                    return glint_fail(err, GLINT_E_FORMAT,
-                                      "%s: tensor %s: row %" PRIu64 ", column %" PRIu64
-                                      " is %g, expected a finite number (damaged file?)",
-                                      model->gguf->path, tensor->name, (at + j) / tensor->dims[0],
-                                      (at + j) % tensor->dims[0], (double)values[j]);
-        }
-    }
-    return GLINT_OK;
 }

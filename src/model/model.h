@@ -48,9 +48,4 @@ void glint_model_close(struct glint_model *model);
 const char *glint_model_matrix_name(const struct glint_model *model,
                                     const struct glint_matrix *matrix);
 
-// Looks for the first weight that is not finite, in file order, when a step produced NaN.
-// GLINT_E_FORMAT naming tensor, row and column; GLINT_OK when every weight is finite.
-enum glint_status glint_model_find_nonfinite(const struct glint_model *model,
-                                             struct glint_error *err);
-
 #endif

@@ -24,6 +24,10 @@ struct glint_backend_ops {
     void (*embed)(struct glint_backend *backend, const struct glint_op_embed *op);
     void (*rms_norm)(struct glint_backend *backend, const struct glint_op_rms_norm *op);
     void (*add_rms_norm)(struct glint_backend *backend, const struct glint_op_add_rms_norm *op);
+    void (*layer_norm)(struct glint_backend *backend, const struct glint_op_layer_norm *op);
+    void (*add)(struct glint_backend *backend, const struct glint_op_add *op);
+    void (*gelu)(struct glint_backend *backend, const struct glint_op_gelu *op);
+    void (*rotate)(struct glint_backend *backend, const struct glint_op_rotate *op);
     void (*matmul)(struct glint_backend *backend, const struct glint_op_matmul *op);
     void (*head_norm_rope)(struct glint_backend *backend, const struct glint_op_head_norm_rope *op);
     void (*kv_store)(struct glint_backend *backend, const struct glint_op_kv_store *op);
@@ -31,7 +35,6 @@ struct glint_backend_ops {
     void (*gate)(struct glint_backend *backend, const struct glint_op_gate *op);
     void (*swiglu)(struct glint_backend *backend, const struct glint_op_swiglu *op);
     void (*softcap)(struct glint_backend *backend, const struct glint_op_softcap *op);
-    void (*add)(struct glint_backend *backend, const struct glint_op_add *op);
     void (*copy_rows)(struct glint_backend *backend, const struct glint_op_copy_rows *op);
     void (*best)(struct glint_backend *backend, const struct glint_op_best *op);
 };

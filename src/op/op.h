@@ -53,6 +53,40 @@ struct glint_op_add_rms_norm {
     int n, width;
 };
 
+// layer_norm: out[i] = (x[i] - mean) / sqrt(mean((x[i] - mean)^2) + epsilon) * gain + bias
+// out may be x.
+struct glint_op_layer_norm {
+    float *out;        // [n, width]
+    const float *x;    // [n, width]
+    const float *gain; // [width]
+    const float *bias; // [width]
+    float epsilon;
+    int n, width;
+};
+
+// add: x[i] += y[i] + bias    (y or bias 0 when NULL)
+struct glint_op_add {
+    float *x;          // [n, width], in place
+    const float *y;    // [n, width] or NULL
+    const float *bias; // [width] or NULL
+    int n, width;
+};
+
+// gelu: x[i] = z / 2 * (1 + erf(z / sqrt 2)), z = x[i] + bias    (bias 0 when NULL)
+struct glint_op_gelu {
+    float *x;          // [n, width], in place
+    const float *bias; // [width] or NULL
+    int n, width;
+};
+
+// rotate: pair j, channels (2j, 2j + 1), of each head of row i is turned by the angle whose
+// cosine and sine are turn[i][j]: (a, b) -> (a cos - b sin, b cos + a sin)
+struct glint_op_rotate {
+    float *x;          // [n, n_head, head_dim], in place
+    const float *turn; // [n, head_dim / 2, 2: cos, sin]
+    int n, n_head, head_dim;
+};
+
 // matmul: for each matrix m: out[m][i] = W[m] x[i]. Up to four matrices share one x (and its
 // quantization): q, k, v, gate; or gate, up.
 // Arithmetic. Float weights: float32 products and sums in a fixed order.
@@ -88,7 +122,7 @@ struct glint_op_head_norm_rope {
 struct glint_kv_ref {
     struct glint_kv_table table; // pages of the row's sequence in the plane at hand
     int32_t position;
-    int32_t ahead; // rows after its own that it sees too: 0, but in a drafter's block
+    int32_t ahead; // rows after its own that it sees too: 0, but in a drafter's block and a picture
 };
 
 // kv_store: rounds k[i], v[i] once to the cache type at ref[i].position (NC-5).
@@ -115,13 +149,6 @@ struct glint_op_attention {
     int n, n_head;
     int32_t window; // 0 or >= 1
     float scale;
-};
-
-// add: h[i] += y[i]
-struct glint_op_add {
-    float *h;       // in place
-    const float *y; // [count]
-    int64_t count;
 };
 
 // gate: a[i] *= 1 / (1 + exp(-g[i]))

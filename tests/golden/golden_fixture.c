@@ -20,11 +20,15 @@ static void check(enum glint_status status, const struct glint_error *error) {
         fail_msg("%s", error->text);
 }
 
-static void convert(char *folder, char *out, const char *type) {
-    char words[5][16] = {"convert", "-o", "--type", "", "-q"};
+// vision: where the vision file goes, or NULL.
+static void convert(char *folder, char *out, const char *type, char *vision) {
+    char words[6][16] = {"convert", "-o", "--type", "", "-q", "--mmproj"};
     snprintf(words[3], sizeof words[3], "%s", type);
-    char *argv[] = {words[0], folder, words[1], out, words[2], words[3], words[4], NULL};
-    assert_int_equal(glint_cmd_convert(7, argv), 0);
+    char *argv[] = {words[0], folder,   words[1], out,    words[2],
+                    words[3], words[4], words[5], vision, NULL};
+    if (!vision)
+        argv[7] = NULL;
+    assert_int_equal(glint_cmd_convert(vision ? 9 : 7, argv), 0);
 }
 
 void golden_convert(struct golden *golden, const char *folder) {
@@ -33,7 +37,7 @@ void golden_convert(struct golden *golden, const char *folder) {
     const char *place = getenv("TMPDIR");
     snprintf(golden->part, sizeof golden->part, "%s/glint-%s-%s-%d.gguf", place ? place : "/tmp",
              golden->shape, folder, (int)getpid());
-    convert(path, golden->part, "bf16");
+    convert(path, golden->part, "bf16", NULL);
 }
 
 void golden_open(struct golden *golden, const char *shape, const char *type) {
@@ -46,12 +50,14 @@ void golden_open(struct golden *golden, const char *shape, const char *type) {
     const char *place = getenv("TMPDIR");
     snprintf(golden->gguf, sizeof golden->gguf, "%s/glint-%s-%s-%d.gguf", place ? place : "/tmp",
              shape, type, (int)getpid());
-    convert(folder, golden->gguf, type);
+    snprintf(golden->mmproj, sizeof golden->mmproj, "%s-mmproj", golden->gguf);
+    convert(folder, golden->gguf, type, golden->mmproj);
 }
 
 void golden_close(struct golden *golden) {
     glint_safetensors_close(&golden->golden);
     remove(golden->gguf);
+    remove(golden->mmproj);
     if (golden->part[0])
         remove(golden->part);
 }
@@ -72,6 +78,15 @@ const int32_t *golden_ids(const struct golden *golden, const char *name, int *n)
     const struct glint_safetensors_tensor *tensor = find(golden, name, GLINT_SAFETENSORS_I32);
     *n = (int)tensor->n_values;
     return (const int32_t *)(const void *)tensor->data;
+}
+
+const uint8_t *golden_rgb(const struct golden *golden, const char *name, int *height, int *width) {
+    const struct glint_safetensors_tensor *tensor = find(golden, name, GLINT_SAFETENSORS_U8);
+    assert_int_equal(tensor->n_dims, 3);
+    assert_int_equal(tensor->dims[2], 3);
+    *height = (int)tensor->dims[0];
+    *width = (int)tensor->dims[1];
+    return tensor->data;
 }
 
 const float *golden_rows(const struct golden *golden, const char *name, int *n_row, int *n_col) {

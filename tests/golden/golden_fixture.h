@@ -12,6 +12,7 @@ struct golden {
     const char *shape;                // "nano"
     char gguf[256];                   // converted file, removed at close
     char part[256];                   // converted file of golden_convert, removed at close
+    char mmproj[300];                 // its vision file, the same
     struct glint_safetensors *golden; // golden.safetensors
 };
 
@@ -20,6 +21,8 @@ void golden_open(struct golden *golden, const char *shape, const char *type);
 void golden_convert(struct golden *golden, const char *folder);
 void golden_close(struct golden *golden);
 const int32_t *golden_ids(const struct golden *golden, const char *name, int *n);
+// A picture [height][width][3].
+const uint8_t *golden_rgb(const struct golden *golden, const char *name, int *height, int *width);
 // Rows of a float32 tensor [n_row][n_col].
 const float *golden_rows(const struct golden *golden, const char *name, int *n_row, int *n_col);
 bool golden_has(const struct golden *golden, const char *name);

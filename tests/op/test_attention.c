@@ -64,6 +64,11 @@ static const struct scene scenes[] = {
     {8, 4, 32, GLINT_DTYPE_F32, 17, 69, 16, 1, 16},
     {32, 8, 128, GLINT_DTYPE_F16, 1500, 1030, 16, 5, 16},
     {8, 2, 64, GLINT_DTYPE_F16, 0, 2060, 41, 9, 16},
+    // Pictures: rows that all see the same keys.
+    {1, 1, 4, GLINT_DTYPE_F32, 0, 3, 3, 1, 3},
+    {3, 3, 24, GLINT_DTYPE_F32, 0, 80, 63, 1, 63},
+    {16, 16, 96, GLINT_DTYPE_F32, 0, 1100, 61, 5, 61},
+    {4, 2, 64, GLINT_DTYPE_F16, 0, 2100, 9, 9, 9},
 };
 enum { N_SCENE = sizeof scenes / sizeof scenes[0], I_LAYER = 1, N_LAYER = 3 };
 

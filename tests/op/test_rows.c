@@ -19,6 +19,7 @@ struct trial {
     int n, width;
     const float *x, *y; // [n, width]
     const float *gain;  // [width] or NULL
+    const float *bias;  // [width] or NULL
 };
 typedef void (*trial_fn)(struct glint_backend *backend, const struct trial *trial, float *out);
 // Value c of row i in double.
@@ -114,18 +115,22 @@ static void check_widths(trial_fn run, formula_fn formula, double tolerance, boo
         struct trial trial = {.n = N_ROW, .width = widths[i]};
         float *x = op_alloc(1, bytes(&trial)), *y = op_alloc(1, bytes(&trial));
         float *gain = op_alloc((size_t)trial.width, sizeof *gain);
+        float *bias = op_alloc((size_t)trial.width, sizeof *bias);
         op_random_fill(&random, x, (int64_t)N_ROW * trial.width, 8, true);
         op_random_fill(&random, y, (int64_t)N_ROW * trial.width, 3, true);
         op_random_fill(&random, gain, trial.width, 2, false);
+        op_random_fill(&random, bias, trial.width, 1, false);
         trial.x = x;
         trial.y = y;
         trial.gain = gain;
+        trial.bias = bias;
         check_op(&trial, run, formula, tolerance, own);
-        trial.gain = NULL;
+        trial.gain = trial.bias = NULL;
         check_op(&trial, run, formula, tolerance, own);
         glint_free(x);
         glint_free(y);
         glint_free(gain);
+        glint_free(bias);
     }
 }
 
@@ -182,6 +187,53 @@ static void test_norms(void **state) {
     check_widths(run_add_rms_norm, add_rms_norm, GLINT_TOLERANCE_NORM, false);
 }
 
+static double bias_of(const struct trial *trial, int c) {
+    return trial->bias ? (double)trial->bias[c] : 0;
+}
+
+static void run_layer_norm(struct glint_backend *backend, const struct trial *trial, float *out) {
+    static float one[OP_MAX_COL], zero[OP_MAX_COL];
+    for (int c = 0; c < trial->width; c++)
+        one[c] = 1;
+    struct glint_op_layer_norm op = {.out = out,
+                                     .x = trial->x,
+                                     .gain = trial->gain ? trial->gain : one,
+                                     .bias = trial->bias ? trial->bias : zero,
+                                     .epsilon = epsilon,
+                                     .n = trial->n,
+                                     .width = trial->width};
+    backend->ops.layer_norm(backend, &op);
+}
+
+static double layer_norm(const struct trial *trial, int i, int c) {
+    const float *x = trial->x + (int64_t)i * trial->width;
+    double mean = 0, squares = 0;
+    for (int k = 0; k < trial->width; k++)
+        mean += (double)x[k] / trial->width;
+    for (int k = 0; k < trial->width; k++)
+        squares += (x[k] - mean) * (x[k] - mean);
+    double scale = gain_of(trial, c) / sqrt(squares / trial->width + (double)epsilon);
+    return (x[c] - mean) * scale + bias_of(trial, c);
+}
+
+static void run_add(struct glint_backend *backend, const struct trial *trial, float *out) {
+    memcpy(out, trial->x, bytes(trial));
+    struct glint_op_add op = {out, trial->bias ? trial->y : NULL, trial->bias, trial->n,
+                              trial->width};
+    backend->ops.add(backend, &op);
+}
+
+static double add(const struct trial *trial, int i, int c) {
+    int64_t at = (int64_t)i * trial->width + c;
+    return (double)trial->x[at] + (trial->bias ? (double)trial->y[at] : 0) + bias_of(trial, c);
+}
+
+static void test_norms_of_pictures(void **state) {
+    (void)state;
+    check_widths(run_layer_norm, layer_norm, GLINT_TOLERANCE_NORM, false);
+    check_widths(run_add, add, GLINT_TOLERANCE_NORM, false);
+}
+
 // ---- functions of single values -------------------------------------------------------------
 
 static void run_gate(struct glint_backend *backend, const struct trial *trial, float *out) {
@@ -217,20 +269,52 @@ static double softcap(const struct trial *trial, int i, int c) {
     return 20 * tanh((double)trial->x[(int64_t)i * trial->width + c] * 0.19611613f / 20);
 }
 
-static void run_add(struct glint_backend *backend, const struct trial *trial, float *out) {
+static void run_gelu(struct glint_backend *backend, const struct trial *trial, float *out) {
     memcpy(out, trial->x, bytes(trial));
-    struct glint_op_add op = {out, trial->y, (int64_t)trial->n * trial->width};
+    struct glint_op_gelu op = {out, trial->bias, trial->n, trial->width};
+    backend->ops.gelu(backend, &op);
+}
+
+static double gelu_of(double z) {
+    return z / 2 * erfc(-z / sqrt(2));
+}
+
+// x + gelu(x + bias): far below 0 the function vanishes, and so would the scale of a row.
+static void run_gelu_and_add(struct glint_backend *backend, const struct trial *trial, float *out) {
+    run_gelu(backend, trial, out);
+    struct glint_op_add op = {out, trial->x, NULL, trial->n, trial->width};
     backend->ops.add(backend, &op);
 }
 
-static double add(const struct trial *trial, int i, int c) {
-    int64_t at = (int64_t)i * trial->width + c;
-    return (double)trial->x[at] + trial->y[at];
+static double gelu_and_add(const struct trial *trial, int i, int c) {
+    double x = (double)trial->x[(int64_t)i * trial->width + c];
+    return x + gelu_of(x + bias_of(trial, c));
+}
+
+// Against the argument's own size: near 0 and far on either side.
+static void test_gelu(void **state) {
+    (void)state;
+    enum { N = 40000 };
+    check_widths(run_gelu_and_add, gelu_and_add, GLINT_TOLERANCE_NORM, false);
+    float *x = op_alloc(N, sizeof *x), *got = op_alloc(N, sizeof *got);
+    for (int i = 0; i < N; i++)
+        x[i] =
+            i % 2 ? (float)(i - N / 2) / 2000 : (float)(i % 4 - 1) * powf(2, (float)i / 500 - 40);
+    struct trial trial = {1, N, x, x, NULL, NULL};
+    for (size_t t = 0; glint_cpu_tier_at(t) != NULL; t++) {
+        run_gelu(backends[t][0], &trial, got);
+        for (int i = 0; i < N; i++)
+            if (!(fabs((double)got[i] - gelu_of((double)x[i])) <=
+                  GLINT_TOLERANCE_GELU * fabs((double)x[i])))
+                fail_msg("gelu(%a) is %a, expected %a", (double)x[i], (double)got[i],
+                         gelu_of((double)x[i]));
+    }
+    glint_free(x);
+    glint_free(got);
 }
 
 static void test_functions(void **state) {
     (void)state;
-    check_widths(run_add, add, GLINT_TOLERANCE_NORM, true);
     check_widths(run_gate, gate, GLINT_TOLERANCE_SIGMOID, true);
     check_widths(run_swiglu, swiglu, GLINT_TOLERANCE_SIGMOID, true);
     check_widths(run_softcap, softcap, GLINT_TOLERANCE_SOFTCAP, true);
@@ -245,7 +329,7 @@ static void test_functions_over_the_whole_range(void **state) {
         y[i] = (float)(i % 2 ? -1 : 1) * powf(2, (float)i / N * 36 - 30); // 2^-30 .. 64
         x[i] = 1;
     }
-    struct trial trial = {1, N, x, y, NULL};
+    struct trial trial = {1, N, x, y, NULL, NULL};
     check_op(&trial, run_gate, gate, GLINT_TOLERANCE_SIGMOID, true);
     check_op(&trial, run_swiglu, swiglu, GLINT_TOLERANCE_SIGMOID, true);
     trial.x = y;
@@ -332,6 +416,29 @@ static double turned_halves(const struct trial *trial, int i, int c) {
     return c % dim < half ? a * cos(angle) - b * sin(angle) : b * cos(angle) + a * sin(angle);
 }
 
+// The same angles from a table: no norm.
+static void run_rotate(struct glint_backend *backend, const struct trial *trial, float *out) {
+    int dim = trial->width / N_HEAD;
+    float *turn = op_alloc((size_t)trial->n, (size_t)dim * sizeof *turn);
+    memcpy(out, trial->x, bytes(trial));
+    for (int i = 0; i < trial->n * dim / 2; i++) {
+        double angle = (double)trial->y[(int64_t)(i / (dim / 2)) * trial->width] * (i % (dim / 2));
+        turn[2 * i] = (float)cos(angle);
+        turn[2 * i + 1] = (float)sin(angle);
+    }
+    struct glint_op_rotate op = {out, turn, trial->n, N_HEAD, dim};
+    backend->ops.rotate(backend, &op);
+    glint_free(turn);
+}
+
+static double rotated(const struct trial *trial, int i, int c) {
+    int dim = trial->width / N_HEAD;
+    const float *x = trial->x + (int64_t)i * trial->width + c / 2 * 2;
+    double angle = (double)trial->y[(int64_t)i * trial->width] * (c % dim / 2);
+    return c % 2 ? (double)x[1] * cos(angle) + (double)x[0] * sin(angle)
+                 : (double)x[0] * cos(angle) - (double)x[1] * sin(angle);
+}
+
 static void test_heads(void **state) {
     (void)state;
     static const int dims[] = {2, 10, 16, 32, 66, 128, 160};
@@ -354,6 +461,7 @@ static void test_heads(void **state) {
         check_op(&trial, run_turned, turned, GLINT_TOLERANCE_NORM, false);
         check_op(&trial, run_turned_halves, turned_halves, GLINT_TOLERANCE_NORM, false);
         check_op(&trial, run_straight, straight, GLINT_TOLERANCE_NORM, false);
+        check_op(&trial, run_rotate, rotated, GLINT_TOLERANCE_NORM, false);
         glint_free(x);
         glint_free(y);
         glint_free(gain);
@@ -511,7 +619,9 @@ static void test_kv_store_bytes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_norms_of_pictures),
         cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_gelu),
         cmocka_unit_test(test_functions_over_the_whole_range),
         cmocka_unit_test(test_special_values),
         cmocka_unit_test(test_heads),

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// test_golden_vision.c — the vision path against the official implementation, stage by stage and
+// at every CPU tier: resized bytes, pixels, the tower, the features, and logits of prompts with a
+// picture in them.
+#include "base/alloc.h"
+#include "cpu/cpu.h"
+#include "golden/golden_fixture.h"
+#include "tolerance.h"
+
+// cmocka.h needs these first
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N_PICTURE = 5, N_LAST = 10 };
+
+static void check(enum glint_status status, const struct glint_error *error) {
+    if (status != GLINT_OK)
+        fail_msg("%s", error->text);
+}
+
+static struct glint_vision *open_vision(const char *path, const char *tier, int n_threads) {
+    struct glint_vision *vision;
+    struct glint_error error = {0};
+    struct glint_vision_params params = {
+        .path = path, .cpu_tier = tier, .n_threads = n_threads, .exact_activations = true};
+    check(glint_vision_open(&vision, &params, &error), &error);
+    return vision;
+}
+
+static struct glint_picture *open_picture(struct glint_vision *vision, const struct golden *golden,
+                                          int k) {
+    char name[32];
+    struct glint_picture_source source = {.name = "golden"};
+    struct glint_picture *picture;
+    struct glint_error error = {0};
+    snprintf(name, sizeof name, "image.%d.rgb", k);
+    source.rgb = golden_rgb(golden, name, &source.height, &source.width);
+    check(glint_picture_open(&picture, vision, &source, &error), &error);
+    return picture;
+}
+
+static void compare(const struct golden *golden, const char *what, int k, const float *got,
+                    int64_t n) {
+    char name[32];
+    int n_row, n_col;
+    snprintf(name, sizeof name, "image.%d.%s", k, what);
+    const float *want = golden_rows(golden, name, &n_row, &n_col);
+    assert_int_equal((int64_t)n_row * n_col, n);
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs((double)got[i] - (double)want[i]) <= GLINT_TOLERANCE_PICTURE))
+            fail_msg("%s: row %d, value %d: got %g, want %g", name, (int)(i / n_col),
+                     (int)(i % n_col), (double)got[i], (double)want[i]);
+}
+
+static void check_stages(const struct golden *golden, struct glint_vision *vision, int k) {
+    char name[32];
+    int height, width;
+    struct glint_error error = {0};
+    struct glint_picture *picture = open_picture(vision, golden, k);
+    struct glint_picture_info info = glint_picture_info(picture);
+    struct glint_vision_info of = glint_vision_info(vision);
+    snprintf(name, sizeof name, "image.%d.resized", k);
+    const uint8_t *resized = golden_rgb(golden, name, &height, &width);
+    assert_int_equal(info.rows * of.patch, height);
+    assert_int_equal(info.cols * of.patch, width);
+    assert_memory_equal(info.rgb, resized, (size_t)height * (size_t)width * 3);
+    int64_t n_pixel = (int64_t)info.rows * info.cols * 6 * of.patch * of.patch;
+    int64_t n_tower = (int64_t)info.n_tokens * 4 * of.tower;
+    int64_t n_feature = (int64_t)info.n_tokens * of.width;
+    struct glint_picture_stages stages = {glint_alloc((size_t)n_pixel, sizeof(float)),
+                                          glint_alloc((size_t)n_tower, sizeof(float)),
+                                          glint_alloc((size_t)n_feature, sizeof(float))};
+    check(glint_picture_look(picture, &stages, &error), &error);
+    compare(golden, "pixels", k, stages.pixels, n_pixel);
+    compare(golden, "tower", k, stages.tower, n_tower);
+    compare(golden, "features", k, stages.features, n_feature);
+    glint_free(stages.pixels);
+    glint_free(stages.tower);
+    glint_free(stages.features);
+    glint_picture_close(&picture);
+}
+
+static void test_stages(void **state) {
+    struct golden *golden = *state;
+    const char *tier;
+    for (size_t t = 0; (tier = glint_cpu_tier_at(t)) != NULL; t++) {
+        struct glint_vision *vision = open_vision(golden->mmproj, tier, 1 + (int)t % 3);
+        for (int k = 0; k < N_PICTURE; k++)
+            check_stages(golden, vision, k);
+        glint_vision_close(&vision);
+    }
+}
+
+// ---- logits ---------------------------------------------------------------------------------
+
+struct logits {
+    float *rows; // [n][n_vocab]
+    int n_vocab, first;
+};
+
+static void keep(void *user, int position, const float *logits) {
+    struct logits *kept = user;
+    memcpy(kept->rows + (int64_t)(position - kept->first) * kept->n_vocab, logits,
+           (size_t)kept->n_vocab * sizeof(float));
+}
+
+static void check_logits(const struct golden *golden, struct glint_engine *engine,
+                         struct glint_vision *vision, int k) {
+    char name[32];
+    int n, n_row, n_vocab;
+    struct glint_error error = {0};
+    struct glint_session *session;
+    struct glint_picture *picture = open_picture(vision, golden, k);
+    snprintf(name, sizeof name, "image.%d.prompt", k);
+    const int32_t *ids = golden_ids(golden, name, &n);
+    snprintf(name, sizeof name, "image.%d.logits", k);
+    const float *want = golden_rows(golden, name, &n_row, &n_vocab);
+    struct logits got = {glint_alloc((size_t)n_row, (size_t)n_vocab * sizeof(float)), n_vocab,
+                         n - n_row};
+    struct glint_eval eval = {.ids = ids,
+                              .n = n,
+                              .n_chunk = 3 + 20 * k, // a picture in pieces
+                              .n_logits = n_row,
+                              .on_logits = keep,
+                              .user = &got};
+    check(glint_session_open(&session, engine, &error), &error);
+    check(glint_session_set_pictures(session, &picture, 1, &error), &error);
+    check(glint_session_eval(session, &eval, &error), &error);
+    double sum = 0, largest = 0;
+    for (int64_t i = 0; i < (int64_t)n_row * n_vocab; i++) {
+        double difference = fabs((double)got.rows[i] - (double)want[i]);
+        sum += difference;
+        largest = fmax(largest, difference);
+    }
+    glint_session_close(&session);
+    glint_picture_close(&picture);
+    glint_free(got.rows);
+    if (!(largest <= GLINT_TOLERANCE_LOGIT_LARGEST) ||
+        !(sum / n_row / n_vocab <= GLINT_TOLERANCE_SEEN_MEAN))
+        fail_msg("%s: largest difference %g, mean %g", name, largest, sum / n_row / n_vocab);
+}
+
+static void test_logits(void **state) {
+    struct golden *golden = *state;
+    const char *tier;
+    for (size_t t = 0; (tier = glint_cpu_tier_at(t)) != NULL; t++) {
+        struct glint_engine_params params = golden_params(golden, tier);
+        struct glint_engine *engine = golden_engine(&params);
+        struct glint_vision *vision = open_vision(golden->mmproj, tier, 2);
+        for (int k = 0; k < N_PICTURE; k++)
+            check_logits(golden, engine, vision, k);
+        glint_vision_close(&vision);
+        glint_engine_close(&engine);
+    }
+}
+
+static int open_nano(void **state) {
+    static struct golden golden;
+    golden_open(&golden, "nano", "f32");
+    *state = &golden;
+    return 0;
+}
+
+static int close_nano(void **state) {
+    golden_close(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_stages),
+                                       cmocka_unit_test(test_logits)};
+    return cmocka_run_group_tests(tests, open_nano, close_nano);
+}
