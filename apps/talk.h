@@ -32,6 +32,10 @@ struct glint_talk {
 void glint_talk_note(struct glint_talk *talk, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+// talk_input.c: reads a message, of one line or several, onto an empty text; from talk->initial on.
+enum glint_line_result glint_talk_read(struct glint_talk *talk, const char *prompt,
+                                       struct glint_kept_text *text);
+
 // talk_answer.c: lets the model answer the conversation as it stands, and whoever is there answer
 // its calls. False when there is no answer: the conversation then ends in the user's message.
 bool glint_talk_answer(struct glint_talk *talk);

@@ -103,20 +103,21 @@ static void report(struct glint_talk *talk, enum glint_status status,
 // Puts each call to the person. False when they do not want to answer.
 static bool ask_results(struct glint_talk *talk, const struct glint_kept_turn *turn) {
     for (size_t i = 0; i < turn->n_calls; i++) {
-        char prompt[200], *text;
-        size_t n;
+        char prompt[200];
+        struct glint_kept_text text = {.data = NULL};
         snprintf(prompt, sizeof prompt, "result of %.128s> ", turn->calls[i].name.data);
         for (char *c = prompt; *c; c++)
             if ((unsigned char)*c < ' ') // the name is the model's
                 *c = '?';
         glint_interrupt_take();
-        if (glint_line_editor_read(talk->editor, prompt, NULL, &text, &n) != GLINT_LINE_TEXT) {
+        if (glint_talk_read(talk, prompt, &text) != GLINT_LINE_TEXT) {
+            free(text.data);
             glint_talk_note(talk, "no result: the call is taken back; /retry asks again");
             return false;
         }
-        bool ok =
-            glint_dialog_add_result(&talk->dialog, turn, i, (struct glint_json_text){text, n});
-        free(text);
+        struct glint_json_text result = {text.data, text.n};
+        bool ok = glint_dialog_add_result(&talk->dialog, turn, i, result);
+        free(text.data);
         if (!ok)
             return false;
     }
