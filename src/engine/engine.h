@@ -116,6 +116,8 @@ enum glint_status glint_check_ids(const struct glint_engine *engine, const int32
 // Afterwards the logits of wanted row i are read with glint_engine_read_logits.
 enum glint_status glint_engine_step(struct glint_engine *engine, const struct glint_tap *tap,
                                     struct glint_error *err);
+// False when one of the n values is an infinity or NaN.
+bool glint_all_finite(const float *values, size_t n);
 // Copies wanted row i to out [n_vocab] and checks that it is finite.
 enum glint_status glint_engine_read_logits(struct glint_engine *engine, int i, float *out,
                                            struct glint_error *err);

@@ -11,8 +11,6 @@
 
 #include "base/clock.h"
 
-#include <math.h>
-
 enum glint_status glint_check_ids(const struct glint_engine *engine, const int32_t *ids, int n,
                                   struct glint_error *err) {
     GLINT_REQUIRE(ids, err);
@@ -57,11 +55,8 @@ static float *logits_ahead(const struct glint_session *session) {
 static bool was_tried(const struct glint_session *session, int32_t id) {
     if (n_ahead(session) == 0 || session->ids[session->length] != id)
         return false;
-    const float *logits = logits_ahead(session);
-    for (int i = 0; i < session->engine->model.config.n_vocab; i++)
-        if (!isfinite(logits[i]))
-            return false; // a step of its own will say what is wrong
-    return true;
+    // If not, a step of its own will say what is wrong.
+    return glint_all_finite(logits_ahead(session), (size_t)session->engine->model.config.n_vocab);
 }
 
 bool glint_session_take(struct glint_session *session, int32_t id) {
