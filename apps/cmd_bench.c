@@ -10,6 +10,7 @@
 #include "progress.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,7 +288,8 @@ static int bench_model(struct bench *bench) {
     if (bench->args.params.n_context == 0)
         bench->args.params.n_context = need;
     bench->args.params.n_session = bench->n_streams;
-    bench->args.params.n_cache = bench->n_streams * (need + 256);
+    int64_t n_cache = (int64_t)bench->n_streams * (need + 256);
+    bench->args.params.n_cache = n_cache < INT_MAX ? (int)n_cache : INT_MAX;
     bench->args.params.progress = NULL;
     bench->engine = glint_engine_args_open(&bench->args, &command);
     if (!bench->engine)

@@ -57,10 +57,6 @@ static bool parse(struct glint_talk *talk, int argc, char **argv, int *result) {
         *result = glint_options_exit(id);
         return false;
     }
-    if (state.argc != 0) {
-        *result = glint_options_usage(&command, "\"%s\" is not an option", state.argv[0]);
-        return false;
-    }
     return true;
 }
 

@@ -41,6 +41,7 @@ static int read_options(int argc, char **argv, struct glint_convert_request *req
     *go = false;
     request->dtype = glint_dtype_info(GLINT_DTYPE_BF16);
     glint_options_init(&state, &command, argc, argv);
+    state.max_operands = 1;
     while ((id = glint_options_next(&state)) > 0) {
         switch (id) {
         case OPT_OUT:
@@ -67,7 +68,7 @@ static int read_options(int argc, char **argv, struct glint_convert_request *req
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
     if (state.argc != 1)
-        return glint_options_usage(&command, "found %d folders, expected one", state.argc);
+        return glint_options_usage(&command, "needs one folder");
     if (!request->out)
         return glint_options_usage(&command, "-o OUT.gguf is missing");
     request->folder = state.argv[0];

@@ -87,10 +87,6 @@ static bool decode_input(const struct glint_engine *engine) {
         fprintf(stderr, "glint detokenize: standard input: %s\n", strerror(errno));
         return false;
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "glint detokenize: standard output: %s\n", strerror(errno));
-        return false;
-    }
     return true;
 }
 
@@ -105,9 +101,6 @@ int glint_cmd_detokenize(int argc, char **argv) {
         params.model_path = state.value;
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
-    if (state.argc > 0)
-        return glint_options_usage(&command, "found \"%s\", expected the ids on standard input",
-                                   state.argv[0]);
     if (!params.model_path)
         return glint_options_usage(&command, "-m MODEL is missing");
     params.vocab_only = true;

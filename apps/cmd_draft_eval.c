@@ -5,6 +5,7 @@
 #include "engine_args.h"
 #include "options.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ static int evaluate(struct glint_engine *engine, const struct lists *lists) {
 static int run(struct glint_engine_args *args, struct lists *lists, int argc, char **argv) {
     struct glint_options state;
     glint_options_init(&state, &command, argc, argv);
+    state.max_operands = INT_MAX;
     int id;
     while ((id = glint_options_next(&state)) > 0) {
         bool ok;

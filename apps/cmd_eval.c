@@ -9,7 +9,6 @@
 #include "options.h"
 #include "progress.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +57,9 @@ static void on_hidden(void *user, int k, int position, const float *row) {
         out->failed = true;
 }
 
-static FILE *open_output(const char *path) {
-    FILE *file = path ? fopen(path, "wb") : NULL;
-    if (path && !file)
-        fprintf(stderr, "glint eval: %s: cannot write: %s\n", path, strerror(errno));
-    return file;
+static bool open_output(FILE **file, const char *path, const char *model_path) {
+    *file = path ? glint_open_result(&command, path, model_path) : NULL;
+    return !path || *file;
 }
 
 static bool close_output(FILE *file, const char *path, bool keep) {
@@ -100,9 +97,8 @@ static int evaluate(struct glint_engine *engine, struct glint_eval *eval, struct
     out->width = (size_t)info.width;
     out->n = eval->n;
     out->n_layer = info.n_layer;
-    out->logits = open_output(out->logits_path);
-    out->hidden = open_output(out->hidden_path);
-    bool ok = (!out->logits_path || out->logits) && (!out->hidden_path || out->hidden);
+    bool ok = open_output(&out->logits, out->logits_path, info.model_path) &&
+              open_output(&out->hidden, out->hidden_path, info.model_path);
     enum glint_status status = GLINT_OK;
     if (ok) {
         eval->user = out;
@@ -185,6 +181,8 @@ int glint_cmd_eval(int argc, char **argv) {
         return glint_options_exit(id);
     if (!args.params.model_path || !list)
         return glint_options_usage(&command, "needs -m MODEL and --ids LIST");
+    if (out.logits_path && out.hidden_path && strcmp(out.logits_path, out.hidden_path) == 0)
+        return glint_options_usage(&command, "--logits and --hidden need two files");
     int32_t *ids;
     if (!glint_parse_ids(&command, list, &ids, &eval.n))
         return GLINT_EXIT_USAGE;

@@ -221,6 +221,7 @@ int glint_cmd_inspect(int argc, char **argv) {
     bool json = false, tensors = false;
     int64_t n_context = 0;
     glint_options_init(&state, &command, argc, argv);
+    state.max_operands = 1;
     int id;
     while ((id = glint_options_next(&state)) > 0) {
         if (id == OPT_JSON)

@@ -152,7 +152,7 @@ static int parse(struct job *job, int argc, char **argv) {
     }
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
-    if (!job->model || state.argc != 0)
+    if (!job->model)
         return glint_options_usage(&command, "needs -m MODEL and the output on standard input");
     return -1;
 }
@@ -189,7 +189,7 @@ static int run(struct job *job, const struct glint_engine *engine) {
     glint_turn_close(&turn);
     if (status != GLINT_OK && error.text[0])
         return glint_report(&command, &error);
-    return status == GLINT_OK && fflush(stdout) == 0 ? GLINT_EXIT_OK : GLINT_EXIT_FAILED;
+    return status == GLINT_OK ? GLINT_EXIT_OK : GLINT_EXIT_FAILED;
 }
 
 static void release(struct job *job) {

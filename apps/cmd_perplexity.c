@@ -96,6 +96,12 @@ static void on_logits(void *user, int position, const float *logits) {
         compare_base(measure, logits, lse, best);
 }
 
+struct files {
+    const char *model;
+    const char *save, *base; // NULL: none
+    bool quiet;
+};
+
 // FNV-1a over the ids: the base must be of the same text.
 static uint64_t hash_ids(const int32_t *ids, int n) {
     uint64_t hash = 14695981039346656037u;
@@ -104,12 +110,15 @@ static uint64_t hash_ids(const int32_t *ids, int n) {
     return hash;
 }
 
-static bool open_base(struct measure *measure, const char *save, const char *base,
+static bool open_base(struct measure *measure, const struct files *files,
                       const struct base_header *header) {
+    const char *save = files->save, *base = files->base;
     struct base_header found;
     if (save) {
-        measure->save = fopen(save, "wb");
-        if (!measure->save || fwrite(header, sizeof *header, 1, measure->save) != 1) {
+        measure->save = glint_open_result(&command, save, files->model);
+        if (!measure->save)
+            return false;
+        if (fwrite(header, sizeof *header, 1, measure->save) != 1) {
             fprintf(stderr, "glint perplexity: %s: cannot write: %s\n", save, strerror(errno));
             return false;
         }
@@ -139,6 +148,8 @@ static enum glint_status measure_all(struct glint_engine *engine, struct measure
     struct glint_session *session = NULL;
     int32_t *buffer = malloc(((size_t)window + 1) * sizeof *buffer);
     enum glint_status status = buffer ? glint_session_open(&session, engine, error) : GLINT_E_NOMEM;
+    if (!buffer)
+        snprintf(error->text, sizeof error->text, "no memory for windows of %d tokens", window);
     int32_t bos = glint_special_id(engine, "<|begin_of_text|>");
     int lead = bos >= 0, body = window - lead;
     struct glint_progress progress;
@@ -170,11 +181,6 @@ static enum glint_status measure_all(struct glint_engine *engine, struct measure
     return status;
 }
 
-struct files {
-    const char *save, *base; // NULL: none
-    bool quiet;
-};
-
 static int perplexity(struct glint_engine *engine, const struct glint_ids *ids, int window,
                       const struct files *files) {
     const char *save = files->save, *base = files->base;
@@ -192,7 +198,7 @@ static int perplexity(struct glint_engine *engine, const struct glint_ids *ids, 
         fprintf(stderr,
                 "glint perplexity: the text has %zu tokens, expected at least a window of %d\n",
                 ids->n, window);
-    } else if (open_base(&measure, save, base, &header)) {
+    } else if (open_base(&measure, files, &header)) {
         if (measure_all(engine, &measure, ids, window, files->quiet, &error) == GLINT_OK)
             result = GLINT_EXIT_OK;
         else
@@ -229,24 +235,16 @@ static bool read_ids(struct glint_engine *engine, const char *file, const char *
         return true;
     }
     struct glint_error error = {0};
-    struct glint_ids found = {0};
     size_t n;
     char *data = glint_read_file(&command, file, &n);
     if (!data)
         return false;
     struct glint_text text = {.data = data, .n = n};
-    bool ok = glint_tokenize(engine, &text, &found, &error) == GLINT_OK;
+    bool ok = glint_tokenize(engine, &text, ids, &error) == GLINT_OK;
     free(data);
-    if (!ok) {
+    if (!ok)
         glint_report(&command, &error);
-        return false;
-    }
-    ids->data = malloc((found.n + 1) * sizeof(int32_t));
-    if (ids->data)
-        memcpy(ids->data, found.data, found.n * sizeof(int32_t));
-    ids->n = found.n;
-    glint_ids_free(&found);
-    return ids->data != NULL;
+    return ok;
 }
 
 int glint_cmd_perplexity(int argc, char **argv) {
@@ -287,8 +285,12 @@ int glint_cmd_perplexity(int argc, char **argv) {
     struct glint_ids ids = {0};
     int result = GLINT_EXIT_FAILED;
     if (engine && read_ids(engine, file, list, &ids, &result))
-        result = perplexity(engine, &ids, (int)window, &(struct files){save, base, args.quiet});
+        result = perplexity(engine, &ids, (int)window,
+                            &(struct files){args.params.model_path, save, base, args.quiet});
     glint_engine_close(&engine);
-    free(ids.data);
+    if (list)
+        free(ids.data); // ours, not the library's
+    else
+        glint_ids_free(&ids);
     return result;
 }

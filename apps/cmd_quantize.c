@@ -67,6 +67,7 @@ static int parse(int argc, char **argv, struct glint_quantize *order, bool *quie
     int64_t n_threads = 0;
     int id;
     glint_options_init(&state, &command, argc, argv);
+    state.max_operands = 3;
     while ((id = glint_options_next(&state)) > 0) {
         if (id == OPT_IMATRIX)
             order->imatrix_path = state.value;

@@ -266,10 +266,6 @@ static int finish(struct run *run) {
                 glint_per_second(answer->n, answer->decode_ms), drafted[0] ? ", " : "", drafted,
                 answer->finish);
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "glint run: cannot write to standard output\n");
-        return GLINT_EXIT_FAILED;
-    }
     return GLINT_EXIT_OK;
 }
 

@@ -99,7 +99,7 @@ static int parse(struct render *render, int argc, char **argv) {
     }
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
-    if (!render->model || !render->messages || state.argc != 0)
+    if (!render->model || !render->messages)
         return glint_options_usage(&command, "needs -m MODEL and --messages FILE");
     if (render->request.no_generation_prompt && render->request.continue_final)
         return glint_options_usage(&command, "--continue opens no new turn: leave out "
@@ -137,7 +137,7 @@ static int print_prompt(const struct glint_engine *engine, const struct render *
     glint_chat_close(&chat);
     if (status != GLINT_OK)
         return glint_report(&command, &error);
-    return fflush(stdout) == 0 ? GLINT_EXIT_OK : GLINT_EXIT_FAILED;
+    return GLINT_EXIT_OK;
 }
 
 int glint_cmd_template(int argc, char **argv) {

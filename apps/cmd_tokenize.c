@@ -165,10 +165,6 @@ static int run(const struct request *request) {
     bool done = encode_input(engine, request, &block, &counts);
     free(block.data);
     glint_engine_close(&engine);
-    if (done && (fflush(stdout) != 0 || ferror(stdout))) {
-        fprintf(stderr, "glint tokenize: standard output: %s\n", strerror(errno));
-        done = false;
-    }
     if (done && request->verbose)
         fprintf(stderr, "%llu bytes, %llu tokens, %.3f s, %.1f MB/s\n",
                 (unsigned long long)counts.n_bytes, (unsigned long long)counts.n_ids,
@@ -190,9 +186,6 @@ int glint_cmd_tokenize(int argc, char **argv) {
     }
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
-    if (state.argc > 0)
-        return glint_options_usage(&command, "found \"%s\", expected the text on standard input",
-                                   state.argv[0]);
     if (!request.model)
         return glint_options_usage(&command, "-m MODEL is missing");
     return run(&request);

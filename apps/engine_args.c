@@ -229,6 +229,24 @@ struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
     return engine;
 }
 
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+FILE *glint_open_result(const struct glint_command *command, const char *path,
+                        const char *model_path) {
+    if (same_file(path, model_path)) {
+        fprintf(stderr, "glint %s: %s: is the model, expected another file for the result\n",
+                command->name, path);
+        return NULL;
+    }
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        fprintf(stderr, "glint %s: %s: cannot write: %s\n", command->name, path, strerror(errno));
+    return file;
+}
+
 void glint_remove_result(const char *path) {
     struct stat info;
     if (lstat(path, &info) == 0 && S_ISREG(info.st_mode))
@@ -284,7 +302,7 @@ bool glint_parse_ids(const struct glint_command *command, const char *text, int3
     while (ok) {
         while (*at == ',' || isspace((unsigned char)*at))
             at++;
-        if (*at == 0)
+        if (at == text + bytes)
             break;
         char *end;
         errno = 0;

@@ -8,6 +8,7 @@
 #include "progress.h"
 
 #include <glint/glint.h>
+#include <stdio.h>
 
 enum {
     GLINT_ARG_MODEL = 1000,
@@ -121,6 +122,10 @@ int glint_report(const struct glint_command *command, const struct glint_error *
 // Parses "1,2,3" (commas or white space), or @FILE with the same inside. False after printing
 // what was wrong. Free ids with free().
 bool glint_parse_ids(const struct glint_command *command, const char *text, int32_t **ids, int *n);
+// Opens a file for a result; NULL after printing. The file of the model, which is mapped, is
+// refused: writing would destroy it under the engine.
+FILE *glint_open_result(const struct glint_command *command, const char *path,
+                        const char *model_path);
 // Removes a result that was not finished; devices and pipes are left alone.
 void glint_remove_result(const char *path);
 // Whole file ("-": standard input) in a block for free(), terminated; NULL after printing.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// main.c — the glint program: finds the subcommand and runs it.
+// main.c — the glint program: finds the subcommand, runs it, and sees to it that its output
+// arrived.
 #include "cmd.h"
 #include "options.h"
 
+#include <fcntl.h>
 #include <glint/glint.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +48,16 @@ static int is_one_of(const char *text, const char *a, const char *b, const char 
     return strcmp(text, a) == 0 || strcmp(text, b) == 0 || strcmp(text, c) == 0;
 }
 
-int main(int argc, char **argv) {
+// A stream that the caller closed would be the next file to be opened, and messages would go into
+// it. Nobody reads what takes its place: writing a result there fails, messages are lost.
+static void keep_streams_apart(void) {
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", modes[fd]);
+}
+
+static int run(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
         return GLINT_EXIT_USAGE;
@@ -64,4 +75,14 @@ int main(int argc, char **argv) {
             return commands[i].run(argc - 1, argv + 1);
     fprintf(stderr, "glint: no command \"%s\". Try: glint --help\n", argv[1]);
     return GLINT_EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    keep_streams_apart();
+    int result = run(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return result;
+    fprintf(stderr, "glint%s%s: cannot write to standard output (disk full?)\n",
+            argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
+    return result == GLINT_EXIT_OK ? GLINT_EXIT_FAILED : result;
 }

@@ -48,7 +48,13 @@ int glint_options_next(struct glint_options *state) {
     if (id == -1) {
         state->argc -= optind;
         state->argv += optind;
-        return GLINT_OPTIONS_END;
+        if (state->argc <= state->max_operands)
+            return GLINT_OPTIONS_END;
+        glint_options_usage(state->command,
+                            "found \"%s\", which belongs to no option (a text with spaces needs "
+                            "quotes)",
+                            state->argv[state->max_operands]);
+        return GLINT_OPTIONS_BAD;
     }
     if (id == ID_HELP) {
         glint_options_print_help(state->command);

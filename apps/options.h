@@ -31,9 +31,10 @@ enum { GLINT_OPTIONS_END = 0, GLINT_OPTIONS_HELP = -1, GLINT_OPTIONS_BAD = -2 };
 
 struct glint_options {
     const struct glint_command *command;
-    int argc;                          // after END: number of operands
-    char **argv;                       // after END: the operands
-    const char *value;                 // argument of the option just returned
+    int max_operands;  // words that belong to no option; more are refused. 0 unless set after init
+    int argc;          // after END: number of operands
+    char **argv;       // after END: the operands
+    const char *value; // argument of the option just returned
     const struct glint_option *option; // the option just returned
     struct option table[GLINT_OPTION_MAX_ENTRIES];
 };

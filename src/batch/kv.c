@@ -28,7 +28,7 @@ struct glint_kv {
 };
 
 static int pages_for(int n_rows) {
-    return (n_rows + GLINT_KV_PAGE_ROWS - 1) / GLINT_KV_PAGE_ROWS;
+    return n_rows / GLINT_KV_PAGE_ROWS + (n_rows % GLINT_KV_PAGE_ROWS != 0);
 }
 
 // A step reads positions length - (window - 1) up to length + rows - 1; those lie on at most

@@ -30,10 +30,6 @@ static enum glint_status choose_context(struct glint_engine *engine, struct glin
     const struct glint_engine_params *params = &engine->params;
     const struct glint_config *config = engine->files.config;
     char plan[400];
-    if (params->n_context > config->n_context)
-        return glint_fail(err, GLINT_E_LIMIT,
-                          "--ctx-size: found %d, expected at most %d, the model's own context",
-                          params->n_context, config->n_context);
     int n = params->n_context > 0 ? params->n_context : config->n_context;
     GLINT_TRY(glint_plan_for(&engine->plan, &engine->files, params, n, err));
     while (params->n_context <= 0 && !fits(engine) && n / 2 >= MIN_CONTEXT) {

@@ -12,6 +12,7 @@ enum {
     DEFAULT_CHUNK = 512,
     LOGITS_BYTES = 32 << 20, // scratch for logits rows, except that 16 rows always fit
     MIN_WANT = 16,
+    MAX_SESSION = 4096,   // keeps counts of pages within int
     DRAFTED_TOGETHER = 8, // sessions whose longest rounds fit into one step
 };
 
@@ -65,6 +66,13 @@ enum glint_status glint_engine_size(struct glint_engine_sizes *sizes,
                                     const struct glint_engine_params *params, int n_context,
                                     struct glint_error *err) {
     const struct glint_config *config = files->config;
+    if (params->n_context > config->n_context)
+        return glint_fail(err, GLINT_E_LIMIT,
+                          "--ctx-size: found %d, expected at most %d, the model's own context",
+                          params->n_context, config->n_context);
+    if (params->n_session > MAX_SESSION)
+        return glint_fail(err, GLINT_E_LIMIT, "sessions: found %d, expected at most %d",
+                          params->n_session, MAX_SESSION);
     int chunk = params->n_chunk > 0 ? params->n_chunk : DEFAULT_CHUNK;
     chunk = min_int(chunk, n_context);
     int n_session = max_int(params->n_session, 1);

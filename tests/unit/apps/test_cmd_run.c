@@ -2,13 +2,16 @@
 // test_cmd_run.c — `glint run` on the model that ships with glint: the template in front, the
 // dialect taken apart behind, ids and JSON, and prompts that cannot run.
 #include "cmd.h"
+#include "engine_args.h"
 #include "options.h"
 
 #include <glint/glint.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -176,6 +179,50 @@ static void test_eval_on_a_full_disk(void **state) {
     assert_int_equal(access("/dev/full", W_OK), 0);
 }
 
+static int run_eval(const char *model, const char *ids, const char *option, const char *path) {
+    const char *const argv[] = {"eval", "-m", model,  "--ids", ids, "-c",
+                                "64",   "-q", option, path,    NULL};
+    return glint_cmd_eval(10, (char **)(uintptr_t)argv);
+}
+
+static void write_file(const char *path, const char *data, size_t n) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+// The model is mapped: a result in its place would destroy it and the process.
+static void test_results_spare_the_model(void **state) {
+    (void)state;
+    char model[128], list[160], at_list[170];
+    const char *place = getenv("TMPDIR");
+    snprintf(model, sizeof model, "%s/glint-run-%d", place ? place : "/tmp", (int)getpid());
+    snprintf(list, sizeof list, "%s.ids", model);
+    snprintf(at_list, sizeof at_list, "@%s", list);
+    struct stat before, after;
+    size_t n;
+    static const struct glint_command none = {"test", "", "", NULL};
+    char *bytes = glint_read_file(&none, MODEL, &n);
+    assert_non_null(bytes);
+    write_file(model, bytes, n);
+    free(bytes);
+    assert_int_equal(stat(model, &before), 0);
+    assert_int_equal(run_eval(model, "1,2,3", "--logits", model), GLINT_EXIT_FAILED);
+    assert_int_equal(run_eval(model, "1,2,3", "--hidden", model), GLINT_EXIT_FAILED);
+    write_file(list, "1 2 3 4 5 6 7 8 9", 17);
+    const char *const argv[] = {"perplexity", "-m", model,       "--ids", at_list, "--window",
+                                "4",          "-q", "--kl-save", model,   NULL};
+    assert_int_equal(glint_cmd_perplexity(10, (char **)(uintptr_t)argv), GLINT_EXIT_FAILED);
+    assert_int_equal(stat(model, &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+    // A zero byte does not end a list of ids unseen.
+    write_file(list, "1 2\0 3 4", 8);
+    assert_int_equal(run_eval(model, at_list, "--last", "1"), GLINT_EXIT_USAGE);
+    remove(list);
+    remove(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_question),
@@ -187,6 +234,7 @@ int main(void) {
         cmocka_unit_test(test_ids_and_limits),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_eval_on_a_full_disk),
+        cmocka_unit_test(test_results_spare_the_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

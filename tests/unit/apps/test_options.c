@@ -56,6 +56,7 @@ static void test_mixed_with_operands(void **state) {
     struct line line = line_of("one", "-md", "d", "-q", "two", "--", "-q", NULL);
     struct glint_options options;
     glint_options_init(&options, &command, line.argc, line.argv);
+    options.max_operands = 3;
     assert_int_equal(glint_options_next(&options), 2);
     assert_string_equal(options.value, "d");
     assert_int_equal(glint_options_next(&options), 3);
@@ -84,6 +85,16 @@ static void test_refusals(void **state) {
     assert_int_equal(glint_options_exit(result), GLINT_EXIT_OK);
 }
 
+static void test_too_many_operands(void **state) {
+    (void)state;
+    struct line line = line_of("one", "two", "-q", "three", "four", NULL);
+    struct glint_options options;
+    glint_options_init(&options, &command, line.argc, line.argv);
+    options.max_operands = 3;
+    assert_int_equal(glint_options_next(&options), 3);
+    assert_int_equal(glint_options_next(&options), GLINT_OPTIONS_BAD);
+}
+
 static void test_numbers(void **state) {
     (void)state;
     static const struct {
@@ -107,9 +118,8 @@ static void test_numbers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_mixed_with_operands),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_forms),    cmocka_unit_test(test_mixed_with_operands),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_too_many_operands),
         cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,6 +218,12 @@ static void test_bad_parameters(void **state) {
     params.n_context = TOY_CONTEXT + 1;
     assert_int_equal(glint_engine_open(&engine, &params, &error), GLINT_E_LIMIT);
     assert_non_null(strstr(error.text, "512"));
+    struct glint_memory_plan plan;
+    assert_int_equal(glint_plan_memory(&params, &plan, &error), GLINT_E_LIMIT);
+    params = toy_params();
+    params.n_session = 1 << 30; // more pages than can be counted
+    assert_int_equal(glint_engine_open(&engine, &params, &error), GLINT_E_LIMIT);
+    assert_non_null(strstr(error.text, "sessions"));
     remove(path);
     params = toy_params();
     assert_int_not_equal(glint_engine_open(&engine, &params, &error), GLINT_OK);
