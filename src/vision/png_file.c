@@ -20,6 +20,7 @@ struct reader {
     uint8_t *rows; // [n_pass > 1 ? height : 1][row_bytes]
     size_t row_bytes;
     int width, height, depth, colour;
+    bool starved; // no memory
     char message[200];
 };
 
@@ -43,8 +44,10 @@ static void on_read(png_structp png, png_bytep out, size_t n) {
 }
 
 static png_voidp on_alloc(png_structp png, png_alloc_size_t n) {
-    (void)png;
-    return glint_alloc(n, 1);
+    struct reader *reader = png_get_mem_ptr(png);
+    void *block = glint_alloc(n, 1);
+    reader->starved = reader->starved || !block;
+    return block;
 }
 
 static void on_free(png_structp png, png_voidp block) {
@@ -131,14 +134,15 @@ enum glint_status glint_png_read(struct glint_rgb *rgb, const struct glint_pictu
     reader->file = file;
     reader->rgb = rgb;
     reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader, on_error, on_warning,
-                                           NULL, on_alloc, on_free);
+                                           reader, on_alloc, on_free);
     reader->info = reader->png ? png_create_info_struct(reader->png) : NULL;
     if (!reader->info)
         status = glint_fail(err, GLINT_E_NOMEM, "%s: no memory", file->name);
     else if (setjmp(png_jmpbuf(reader->png)) == 0)
         status = read_all(reader, orientation, err);
     else
-        status = glint_fail(err, GLINT_E_FORMAT, "%s: PNG: %s", file->name, reader->message);
+        status = glint_fail(err, reader->starved ? GLINT_E_NOMEM : GLINT_E_FORMAT, "%s: PNG: %s",
+                            file->name, reader->starved ? "no memory" : reader->message);
     png_destroy_read_struct(&reader->png, &reader->info, NULL);
     glint_free(reader->rows);
     glint_free(reader);
