@@ -106,10 +106,10 @@ def fresh_tool(rng, verb=None, thing=None):
     desc = desc[0].upper() + desc[1:]
     props, req = {}, []
     n = rng.choice((0, 1, 1, 2, 2, 2, 3, 3, 4))
-    names = set()
+    names = {}                          # not a set: its order would change from run to run
     while len(names) < n:
         p = rng.choice(PARAMS) if rng.random() < 0.72 else (pseudo(rng) if rng.random() < 0.6 else rng.choice(ADJ[:20]) + "_" + rng.choice(PARAMS))
-        names.add(camel(p) if "_" in p and rng.random() < 0.25 else p)
+        names[camel(p) if "_" in p and rng.random() < 0.25 else p] = None
     for p in sorted(names, key=lambda x: rng.random()):
         s = make_schema(rng, p)
         if rng.random() < 0.6:
@@ -265,7 +265,7 @@ def fresh_episode(rng, effort, rounds):
             msgs += [user("Please %s the %s." % (verb, noun)), answer("I have no tool to %s the %s." % (verb, noun), think(effort, None, "No tool can %s the %s." % (verb, noun)))]
         else:
             msgs += one_round(rng, effort, *rng.choice(main))
-    spaces = {n: "Tools for the %s." % n for n in {t["name"].split(".")[0] for t in tools if "." in t["name"]} if rng.random() < 0.3}
+    spaces = {n: "Tools for the %s." % n for n in dict.fromkeys(t["name"].split(".")[0] for t in tools if "." in t["name"]) if rng.random() < 0.3}
     return tools, spaces, msgs
 
 
