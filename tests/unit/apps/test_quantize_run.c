@@ -7,9 +7,11 @@
 #include "format/gguf_write.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { COLS = 512, ROWS = 40, N_VALUES = COLS * ROWS };
@@ -311,6 +313,44 @@ static void test_full_disk(void **state) {
     refuse(&order, GLINT_E_NOTFOUND, "/nowhere/at/all.gguf", "cannot create");
 }
 
+// A disk that fills up under a regular file: the limit on file sizes fails the same write.
+static void test_disk_fills_up(void **state) {
+    (void)state;
+    struct glint_quantize order = order_of("q4_k");
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    struct rlimit small = {8192, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    refuse(&order, GLINT_E_IO, t.out, "cannot write");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, handler);
+}
+
+static size_t read_file(const char *path, char *out, size_t room) {
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t n = fread(out, 1, room, file);
+    fclose(file);
+    return n;
+}
+
+// What was at the output's place before stays there when the work fails half way.
+static void test_older_output_survives(void **state) {
+    (void)state;
+    static char before[N_VALUES * 4], after[N_VALUES * 4];
+    struct glint_quantize order = order_of("q8_0");
+    struct glint_quantize_report report;
+    assert_int_equal(glint_quantize_run(&order, &report, NULL), GLINT_OK);
+    size_t n = read_file(t.out, before, sizeof before);
+    t.values[N_VALUES - 1] = NAN;
+    write_model(t.in, COLS, GLINT_DTYPE_F32);
+    order = order_of("q4_k");
+    assert_int_equal(glint_quantize_run(&order, &report, NULL), GLINT_E_FORMAT);
+    assert_true(n > 1000 && read_file(t.out, after, sizeof after) == n);
+    assert_memory_equal(before, after, n);
+}
+
 static bool stop(void *user, uint64_t done, uint64_t total) {
     uint64_t *seen = user;
     *seen = done;
@@ -353,6 +393,8 @@ int main(void) {
         cmocka_unit_test_setup(test_requantizing, fill_values),
         cmocka_unit_test_setup(test_output_over_input, fill_values),
         cmocka_unit_test_setup(test_full_disk, fill_values),
+        cmocka_unit_test_setup(test_disk_fills_up, fill_values),
+        cmocka_unit_test_setup(test_older_output_survives, fill_values),
         cmocka_unit_test_setup(test_stopping, fill_values),
         cmocka_unit_test_setup(test_each_allocation_failing, fill_values),
     };
