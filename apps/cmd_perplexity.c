@@ -3,7 +3,8 @@
 // distribution is from another's.
 // The text is cut into windows of --window tokens, each opened by BOS where the model wants one;
 // the second half of every window is scored, so that each scored token has context. A base file
-// (--kl-save) holds a header and the logits of every scored position, raw float32.
+// (--kl-save) holds a header and the logits of every scored position, raw float32. --kl-rows
+// lists the comparison position by position, so that two models can be compared in pairs.
 #include "cmd.h"
 #include "engine_args.h"
 #include "options.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_FILE = 1, OPT_IDS, OPT_WINDOW, OPT_SAVE, OPT_BASE };
+enum { OPT_FILE = 1, OPT_IDS, OPT_WINDOW, OPT_SAVE, OPT_BASE, OPT_ROWS };
 
 static const struct glint_option options[] = {
     {OPT_FILE, {"f", "file"}, "FILE", "the text; - is standard input"},
@@ -23,6 +24,10 @@ static const struct glint_option options[] = {
     {OPT_WINDOW, {"window"}, "N", "tokens of a window (default: 512)"},
     {OPT_SAVE, {"kl-save"}, "F", "save this model's logits as a base"},
     {OPT_BASE, {"kl-base"}, "F", "compare with the logits in F: KL divergence, top-1"},
+    {OPT_ROWS,
+     {"kl-rows"},
+     "F",
+     "with --kl-base: write each position's KL and 1 if its top-1 agrees"},
     GLINT_ENGINE_OPTIONS,
     {0},
 };
@@ -42,7 +47,7 @@ struct base_header {
 };
 
 struct measure {
-    FILE *save, *base;
+    FILE *save, *base, *rows;
     const int32_t *ids; // of the window at hand
     int n_window, n_vocab;
     float *row; // of the base [n_vocab]
@@ -79,6 +84,8 @@ static void compare_base(struct measure *measure, const float *logits, double ls
     if (kl > measure->max_kl)
         measure->max_kl = kl;
     measure->n_same_top += base_best == best;
+    if (measure->rows && fprintf(measure->rows, "%.9g %d\n", kl, base_best == best) < 0)
+        measure->failed = true;
 }
 
 static void on_logits(void *user, int position, const float *logits) {
@@ -96,12 +103,6 @@ static void on_logits(void *user, int position, const float *logits) {
         compare_base(measure, logits, lse, best);
 }
 
-struct files {
-    const char *model;
-    const char *save, *base; // NULL: none
-    bool quiet;
-};
-
 // FNV-1a over the ids: the base must be of the same text.
 static uint64_t hash_ids(const int32_t *ids, int n) {
     uint64_t hash = 14695981039346656037u;
@@ -110,16 +111,23 @@ static uint64_t hash_ids(const int32_t *ids, int n) {
     return hash;
 }
 
-static bool open_base(struct measure *measure, const struct files *files,
-                      const struct base_header *header) {
-    const char *save = files->save, *base = files->base;
+struct files {
+    const char *model;
+    const char *save, *base, *rows; // NULL: none; rows only with base, save only without
+    bool quiet;
+};
+
+static bool open_files(struct measure *measure, const struct files *files,
+                       const struct base_header *header) {
+    const char *base = files->base, *written = files->save ? files->save : files->rows;
     struct base_header found;
-    if (save) {
-        measure->save = glint_open_result(&command, save, files->model);
-        if (!measure->save)
+    if (written) {
+        FILE *file = glint_open_result(&command, written, files->model);
+        *(files->save ? &measure->save : &measure->rows) = file;
+        if (!file)
             return false;
-        if (fwrite(header, sizeof *header, 1, measure->save) != 1) {
-            fprintf(stderr, "glint perplexity: %s: cannot write: %s\n", save, strerror(errno));
+        if (files->save && fwrite(header, sizeof *header, 1, file) != 1) {
+            fprintf(stderr, "glint perplexity: %s: cannot write: %s\n", written, strerror(errno));
             return false;
         }
     }
@@ -169,8 +177,9 @@ static enum glint_status measure_all(struct glint_engine *engine, struct measure
         if (status == GLINT_OK)
             status = glint_session_eval(session, &eval, error);
         if (measure->failed) {
-            snprintf(error->text, sizeof error->text, "base file: %s",
-                     measure->base ? "ends too early" : strerror(errno));
+            snprintf(error->text, sizeof error->text, "%s",
+                     measure->base && feof(measure->base) ? "base file: ends too early"
+                                                          : strerror(errno));
             status = GLINT_E_IO;
         }
         glint_progress_step(&progress, at + (size_t)body);
@@ -183,7 +192,6 @@ static enum glint_status measure_all(struct glint_engine *engine, struct measure
 
 static int perplexity(struct glint_engine *engine, const struct glint_ids *ids, int window,
                       const struct files *files) {
-    const char *save = files->save, *base = files->base;
     struct glint_error error = {0};
     struct measure measure = {.n_vocab = glint_engine_info(engine).n_vocab};
     struct base_header header;
@@ -198,15 +206,17 @@ static int perplexity(struct glint_engine *engine, const struct glint_ids *ids, 
         fprintf(stderr,
                 "glint perplexity: the text has %zu tokens, expected at least a window of %d\n",
                 ids->n, window);
-    } else if (open_base(&measure, files, &header)) {
+    } else if (open_files(&measure, files, &header)) {
         if (measure_all(engine, &measure, ids, window, files->quiet, &error) == GLINT_OK)
             result = GLINT_EXIT_OK;
         else
             glint_report(&command, &error);
     }
-    if (measure.save && (fclose(measure.save) != 0 || result != GLINT_EXIT_OK)) {
-        fprintf(stderr, "glint perplexity: %s: not written\n", save);
-        glint_remove_result(save);
+    FILE *written = measure.save ? measure.save : measure.rows;
+    if (written && (fclose(written) != 0 || result != GLINT_EXIT_OK)) {
+        const char *path = files->save ? files->save : files->rows;
+        fprintf(stderr, "glint perplexity: %s: not written\n", path);
+        glint_remove_result(path);
         result = GLINT_EXIT_FAILED;
     }
     if (measure.base)
@@ -217,7 +227,7 @@ static int perplexity(struct glint_engine *engine, const struct glint_ids *ids, 
     double n = (double)measure.n_scored;
     printf("tokens %lld\nperplexity %.4f\nnll %.6f\n", (long long)measure.n_scored,
            exp(measure.sum_nll / n), measure.sum_nll / n);
-    if (base)
+    if (files->base)
         printf("mean_kl %.6f\nmax_kl %.6f\ntop1 %.4f\n", measure.sum_kl / n, measure.max_kl,
                (double)measure.n_same_top / n);
     return GLINT_EXIT_OK;
@@ -250,7 +260,8 @@ static bool read_ids(struct glint_engine *engine, const char *file, const char *
 int glint_cmd_perplexity(int argc, char **argv) {
     struct glint_engine_args args;
     struct glint_options state;
-    const char *file = NULL, *list = NULL, *save = NULL, *base = NULL;
+    const char *file = NULL, *list = NULL;
+    struct files files = {NULL};
     int64_t window = 512;
     glint_engine_args_init(&args);
     glint_options_init(&state, &command, argc, argv);
@@ -264,9 +275,11 @@ int glint_cmd_perplexity(int argc, char **argv) {
         else if (id == OPT_WINDOW)
             ok = glint_options_int(&state, 4, 1 << 24, &window);
         else if (id == OPT_SAVE)
-            save = state.value;
+            files.save = state.value;
         else if (id == OPT_BASE)
-            base = state.value;
+            files.base = state.value;
+        else if (id == OPT_ROWS)
+            files.rows = state.value;
         else
             ok = glint_engine_args_take(&args, &state, id);
         if (!ok)
@@ -274,19 +287,21 @@ int glint_cmd_perplexity(int argc, char **argv) {
     }
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
-    if (!args.params.model_path || !file == !list || (save && base))
+    if (!args.params.model_path || !file == !list || (files.save && files.base) ||
+        (files.rows && !files.base))
         return glint_options_usage(&command,
-                                   "needs -m MODEL, -f FILE or --ids LIST, and at most one of "
-                                   "--kl-save and --kl-base");
+                                   "needs -m MODEL, -f FILE or --ids LIST, at most one of "
+                                   "--kl-save and --kl-base, and --kl-rows only with --kl-base");
     if (args.params.n_context == 0)
         args.params.n_context = (int)window;
     args.params.progress = NULL; // windows are counted instead
+    files.quiet = args.quiet;
+    files.model = args.params.model_path;
     struct glint_engine *engine = glint_engine_args_open(&args, &command);
     struct glint_ids ids = {0};
     int result = GLINT_EXIT_FAILED;
     if (engine && read_ids(engine, file, list, &ids, &result))
-        result = perplexity(engine, &ids, (int)window,
-                            &(struct files){args.params.model_path, save, base, args.quiet});
+        result = perplexity(engine, &ids, (int)window, &files);
     glint_engine_close(&engine);
     if (list)
         free(ids.data); // ours, not the library's
