@@ -151,6 +151,26 @@ enum glint_status glint_convert_text_ids(const struct glint_convert *convert,
 // ---- the whole command
 // ------------------------------------------------------------------------------
 
+// The output may not be one of the folder's small files either.
+static enum glint_status refuse_folder_files(const char *out, const char *folder,
+                                             struct glint_error *err) {
+    static const char *const names[] = {"config.json",
+                                        "tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "chat_template.jinja",
+                                        "preprocessor_config.json",
+                                        "generation_config.json",
+                                        "model.safetensors.index.json"};
+    enum glint_status status = GLINT_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == GLINT_OK; i++) {
+        char *path = glint_convert_path(folder, names[i]);
+        status = path ? glint_output_file_refuse_input(out, path, err)
+                      : glint_fail(err, GLINT_E_NOMEM, "%s: out of memory", folder);
+        glint_free(path);
+    }
+    return status;
+}
+
 // Neither output may be a file that is read, nor both the same.
 static enum glint_status check_outputs(const struct glint_convert *convert,
                                        const struct glint_convert_request *request,
@@ -159,7 +179,7 @@ static enum glint_status check_outputs(const struct glint_convert *convert,
     for (size_t i = 0; i < 2; i++) {
         if (!outs[i])
             continue;
-        GLINT_TRY(glint_output_file_refuse_input(outs[i], convert->config_path, err));
+        GLINT_TRY(refuse_folder_files(outs[i], convert->folder, err));
         if (request->target)
             GLINT_TRY(glint_output_file_refuse_input(outs[i], request->target, err));
         for (uint32_t f = 0; f < convert->weights->n_files; f++)
@@ -197,9 +217,10 @@ static enum glint_status convert_open_folder(struct glint_convert *convert,
     if (request->mmproj)
         GLINT_TRY(glint_convert_vision(convert, NULL, err)); // before anything is written
     GLINT_TRY(glint_convert_text(convert, request->out, err));
-    if (request->mmproj)
-        GLINT_TRY(glint_convert_vision(convert, request->mmproj, err));
-    return GLINT_OK;
+    if (!request->mmproj)
+        return GLINT_OK;
+    GLINT_TRY(glint_output_file_refuse_input(request->mmproj, request->out, err));
+    return glint_convert_vision(convert, request->mmproj, err);
 }
 
 enum glint_status glint_convert_run(const struct glint_convert_request *request,

@@ -42,16 +42,16 @@ const char *glint_status_name(enum glint_status status) {
     return "unknown";
 }
 
-// Length of a text in a full buffer, the cut-off character removed.
+// Length of a text in a full buffer, the cut-off character removed. Names out of files may hold
+// control characters, which a terminal would obey: they become question marks.
 static size_t end_text(char text[TEXT_BYTES], int wanted) {
-    if (wanted < 0)
-        wanted = 0; // the format itself failed: an empty text
-    if (wanted < TEXT_BYTES) {
-        text[wanted] = 0;
-        return (size_t)wanted;
-    }
-    size_t n = glint_utf8_trim(text, TEXT_BYTES - 1);
+    size_t n = wanted < 0 ? 0 : (size_t)wanted; // the format itself failed: an empty text
+    if (n >= TEXT_BYTES)
+        n = glint_utf8_trim(text, TEXT_BYTES - 1);
     text[n] = 0;
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 0x7f)
+            text[i] = '?';
     return n;
 }
 

@@ -35,6 +35,14 @@ static enum glint_status cut_short(const struct parse *parse, const char *what, 
 
 // ---- names --------------------------------------------------------------------------------------
 
+// Names are printed: a terminal must not obey them.
+static bool has_control(const char *bytes, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
+            return true;
+    return false;
+}
+
 // A terminated copy of the next string; glint_free it. `what` is "key" or "tensor name".
 static enum glint_status take_name(struct parse *parse, const char *what, size_t i,
                                    const char **out) {
@@ -49,10 +57,11 @@ static enum glint_status take_name(struct parse *parse, const char *what, size_t
     const char *bytes = (const char *)glint_cursor_take(&parse->cursor, n);
     if (!bytes)
         return cut_short(parse, what, NULL);
-    if (memchr(bytes, 0, (size_t)n) || !glint_utf8_is_valid(bytes, (size_t)n))
+    if (has_control(bytes, (size_t)n) || !glint_utf8_is_valid(bytes, (size_t)n))
         return glint_fail(parse->err, GLINT_E_FORMAT,
-                          "%s: %s %zu: found bytes that are not text, expected UTF-8", path, what,
-                          i);
+                          "%s: %s %zu: found bytes that are not text, expected UTF-8 without "
+                          "control characters",
+                          path, what, i);
     *out = glint_strndup(bytes, (size_t)n);
     if (!*out)
         return glint_fail(parse->err, GLINT_E_NOMEM, "%s: out of memory", path);

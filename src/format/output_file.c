@@ -53,6 +53,13 @@ static char *with_suffix(const char *path, const char *suffix) {
     return joined;
 }
 
+// False when the file behind fd got another name between open and lock: a writer has finished it.
+static bool is_still_named(int fd, const char *path) {
+    struct stat open, named;
+    return fstat(fd, &open) == 0 && stat(path, &named) == 0 && open.st_dev == named.st_dev &&
+           open.st_ino == named.st_ino;
+}
+
 static enum glint_status open_partial(struct glint_output_file *file, struct glint_error *err) {
     file->partial = with_suffix(file->path, ".part");
     if (!file->partial)
@@ -67,6 +74,11 @@ static enum glint_status open_partial(struct glint_output_file *file, struct gli
         file->partial = NULL; // not ours to remove
         return status;
     }
+    if (!is_still_named(file->fd, file->partial)) {
+        glint_free(file->partial);
+        file->partial = NULL;
+        return glint_fail(err, GLINT_E_BUSY, "%s: another process has just written it", file->path);
+    }
     if (ftruncate(file->fd, 0) != 0)
         return fail_errno(err, file->partial, "cannot empty it");
     return GLINT_OK;
@@ -76,6 +88,8 @@ enum glint_status glint_output_file_open(struct glint_output_file **out, const c
                                          struct glint_error *err) {
     *out = NULL;
     struct stat info;
+    if (path[0] == 0)
+        return glint_fail(err, GLINT_E_ARG, "output: found an empty name, expected a file name");
     bool exists = stat(path, &info) == 0;
     if (exists && S_ISDIR(info.st_mode))
         return glint_fail(err, GLINT_E_ARG, "%s: found a folder, expected a file name", path);

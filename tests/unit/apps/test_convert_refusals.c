@@ -226,6 +226,11 @@ static void test_outputs(void **state) {
     strcpy(folder.out.path, scratch_path(&folder.scratch, "model.safetensors"));
     assert_int_equal(run(&folder, NULL, "bf16", &err), GLINT_E_ARG);
     assert_non_null(strstr(err.text, "is the input file"));
+    // Over the configuration, which is read, too.
+    strcpy(folder.out.path, scratch_path(&folder.scratch, "generation_config.json"));
+    scratch_write(folder.out.path, "{}", 2);
+    assert_int_equal(run(&folder, NULL, "bf16", &err), GLINT_E_ARG);
+    assert_non_null(strstr(err.text, "is the input file"));
     scratch_path(&folder.out, "out.gguf");
     assert_int_equal(run(&folder, folder.out.path, "bf16", &err), GLINT_E_ARG);
     // The vision file cannot be made: no text file either.

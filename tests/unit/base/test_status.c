@@ -54,6 +54,14 @@ static void test_fail_in(void **state) {
     assert_int_equal(glint_fail_in(&empty, GLINT_E_FORMAT, "file"), GLINT_E_FORMAT);
 }
 
+// A name out of a file does not steer the terminal.
+static void test_control_characters(void **state) {
+    (void)state;
+    struct glint_error err = {.status = GLINT_OK};
+    glint_fail(&err, GLINT_E_FORMAT, "tensor %s: \xc3\xa4", "\x1b[2J\ta\x7f\r");
+    assert_string_equal(err.text, "tensor ?[2J?a??: \xc3\xa4");
+}
+
 static void test_long_text(void **state) {
     (void)state;
     // 'x' and then two-byte characters: a plain cut at 999 bytes would halve one for one of the
@@ -109,6 +117,7 @@ int main(void) {
         cmocka_unit_test(test_fail),
         cmocka_unit_test(test_fail_with_its_own_text),
         cmocka_unit_test(test_fail_in),
+        cmocka_unit_test(test_control_characters),
         cmocka_unit_test(test_long_text),
         cmocka_unit_test(test_try),
 #ifdef NDEBUG

@@ -168,6 +168,166 @@ static void test_draws_go_on_after_going_back(void **state) {
     glint_engine_close(&engine);
 }
 
+// ---- a random walk ------------------------------------------------------------------------------
+
+enum { N_WALK = 3, WALK_CONTEXT = 1600, N_STEP = 60 };
+
+struct walk {
+    struct glint_engine *engine, *cold;
+    struct glint_session *session[N_WALK];
+    uint32_t seed;
+};
+
+static int any(struct walk *walk, int n) {
+    walk->seed = walk->seed * 1664525u + 1013904223u;
+    return (int)((walk->seed >> 8) % (uint32_t)n);
+}
+
+static void walk_eval(struct walk *walk, struct glint_session *session) {
+    int32_t ids[400];
+    int room = WALK_CONTEXT - glint_session_length(session);
+    int n = 1 + any(walk, any(walk, 3) ? 40 : 400);
+    struct glint_error error = {0};
+    for (int i = 0; i < n; i++)
+        ids[i] = any(walk, 256);
+    struct glint_eval eval = {.ids = ids, .n = n, .n_chunk = any(walk, 2) ? 1 + any(walk, 90) : 0};
+    enum glint_status status = glint_session_eval(session, &eval, &error);
+    assert_int_equal(status, n > room ? GLINT_E_LIMIT : GLINT_OK);
+}
+
+static void walk_truncate(struct walk *walk, struct glint_session *session) {
+    int length = glint_session_length(session);
+    int back = any(walk, any(walk, 4) ? 60 : length + 1);
+    struct glint_error error = {0};
+    int keep = back > length ? 0 : length - back;
+    enum glint_status status = glint_session_truncate(session, keep, &error);
+    if (back <= 512) // the slack
+        must(status, &error);
+    else if (status != GLINT_OK)
+        assert_int_equal(status, GLINT_E_LIMIT);
+    assert_int_equal(glint_session_length(session), status == GLINT_OK ? keep : length);
+}
+
+static void walk_sync(struct walk *walk, struct glint_session *session) {
+    static int32_t ids[WALK_CONTEXT];
+    int length = glint_session_length(session), n = 1 + any(walk, length + 40), n_reused;
+    struct glint_error error = {0};
+    if (n > WALK_CONTEXT)
+        n = WALK_CONTEXT;
+    for (int i = 0; i < n; i++)
+        ids[i] = i < length ? glint_session_ids(session)[i] : any(walk, 256);
+    ids[any(walk, n)] = any(walk, 256);
+    must(glint_session_sync(session, ids, n, &n_reused, &error), &error);
+    assert_int_equal(glint_session_length(session), n);
+    assert_memory_equal(glint_session_ids(session), ids, (size_t)n * sizeof *ids);
+    assert_true(n_reused <= n);
+}
+
+static void walk_decode(struct walk *walk) {
+    struct glint_session *some[N_WALK];
+    int32_t ids[N_WALK];
+    struct glint_error error = {0};
+    int n = 0, first = any(walk, N_WALK);
+    for (int i = 0; i < N_WALK; i++) {
+        some[n] = walk->session[(first + i) % N_WALK];
+        ids[n] = any(walk, 256);
+        n += glint_session_length(some[n]) < WALK_CONTEXT && (i == 0 || any(walk, 2));
+    }
+    if (n > 0)
+        must(glint_engine_decode(walk->engine, some, ids, n, &error), &error);
+}
+
+static void walk_step(struct walk *walk) {
+    int s = any(walk, N_WALK);
+    switch (any(walk, 6)) {
+    case 0:
+    case 1:
+        walk_eval(walk, walk->session[s]);
+        break;
+    case 2:
+        walk_truncate(walk, walk->session[s]);
+        break;
+    case 3:
+        walk_sync(walk, walk->session[s]);
+        break;
+    case 4: // another session, perhaps in the place of this one
+        if (any(walk, 4) == 0) {
+            glint_session_close(&walk->session[s]);
+            walk->session[s] = start(walk->engine, first_ids, N_FIRST);
+        }
+        break;
+    default:
+        for (int n = any(walk, 8); n >= 0; n--)
+            walk_decode(walk);
+    }
+    struct glint_session *looked_at = walk->session[any(walk, N_WALK)];
+    if (glint_session_logits(looked_at))
+        expect_cold(walk->cold, looked_at);
+}
+
+// Three sessions of one engine, on three threads, grow, go back, change course and share steps;
+// at any time their logits are those of a cold run of one session on one thread, bit for bit.
+static void test_random_walk(void **state) {
+    (void)state;
+    static const char *const caches[] = {"f16", "q8_0", "f32"};
+    toy_model_write(path, &(struct toy_defect){.u32_key = "muse-glimmer.context_length",
+                                               .u32_value = WALK_CONTEXT,
+                                               .dtype = GLINT_DTYPE_Q8_0});
+    for (uint32_t i = 0; i < 3; i++) {
+        struct glint_engine_params params = toy_params();
+        params.cache_type_k = params.cache_type_v = caches[i];
+        params.exact_activations = i == 2;
+        params.n_chunk = 64;
+        params.n_cache = N_WALK * WALK_CONTEXT;
+        struct walk walk = {.engine = open_toy(&params), .seed = i};
+        params.n_threads = 1;
+        params.n_chunk = WALK_CONTEXT;
+        walk.cold = open_toy(&params);
+        for (int s = 0; s < N_WALK; s++)
+            walk.session[s] = start(walk.engine, first_ids, N_FIRST);
+        for (int n = 0; n < N_STEP; n++)
+            walk_step(&walk);
+        for (int s = 0; s < N_WALK; s++)
+            glint_session_close(&walk.session[s]);
+        glint_engine_close(&walk.cold);
+        glint_engine_close(&walk.engine);
+    }
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+// Opens, evaluates, draws, decodes, goes back and closes.
+static enum glint_status whole_life(void *context, struct glint_error *err) {
+    (void)context;
+    struct glint_engine_params params = toy_params();
+    struct glint_engine *engine = NULL;
+    struct glint_session *session = NULL;
+    struct glint_sample sample;
+    struct glint_sampler_options options = glint_sampler_defaults();
+    struct glint_eval eval = {.ids = first_ids, .n = N_FIRST};
+    options.presence_penalty = 1;
+    enum glint_status status = glint_engine_open(&engine, &params, err);
+    if (status == GLINT_OK)
+        status = glint_session_open(&session, engine, err);
+    if (status == GLINT_OK)
+        status = glint_session_set_sampler(session, &options, err);
+    if (status == GLINT_OK)
+        status = glint_session_eval(session, &eval, err);
+    if (status == GLINT_OK)
+        status = glint_session_sample(session, &sample, err);
+    if (status == GLINT_OK)
+        status = glint_engine_decode(engine, &session, &sample.id, 1, err);
+    glint_session_close(&session);
+    glint_engine_close(&engine);
+    return status;
+}
+
+static void test_no_memory(void **state) {
+    (void)state;
+    toy_model_write(path, NULL);
+    assert_true(glint_fault_each(whole_life, NULL) > 40);
+}
+
 int main(void) {
     const char *place = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/glint-session-%d.gguf", place ? place : "/tmp", (int)getpid());
@@ -177,6 +337,8 @@ int main(void) {
         cmocka_unit_test(test_same_session_twice),
         cmocka_unit_test(test_penalties_see_what_is_held),
         cmocka_unit_test(test_draws_go_on_after_going_back),
+        cmocka_unit_test(test_random_walk),
+        cmocka_unit_test(test_no_memory),
     };
     int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove(path);

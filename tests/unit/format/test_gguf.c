@@ -207,6 +207,10 @@ static void test_bad_keys(void **state) {
     gguf_data(&bytes, 40);
     assert_refused(&bytes, GLINT_E_FORMAT, "key 0", "UTF-8");
     begin_one_kv(&bytes);
+    gguf_key(&bytes, "\x1b[2J", GLINT_GGUF_U8);
+    gguf_data(&bytes, 40);
+    assert_refused(&bytes, GLINT_E_FORMAT, "key 0", "control characters");
+    begin_one_kv(&bytes);
     gguf_key(&bytes, "k", 13);
     gguf_data(&bytes, 40);
     assert_refused(&bytes, GLINT_E_FORMAT, "key k", "value type 13");

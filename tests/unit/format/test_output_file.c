@@ -4,6 +4,8 @@
 #include "unit/format/scratch.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void write_text(const char *path, const char *text) {
     struct glint_output_file *file;
@@ -66,6 +68,54 @@ static void test_two_writers(void **state) {
     scratch_close(&scratch);
 }
 
+enum { N_CHILD = 3, N_ROUND = 1000, N_LETTER = 3000 };
+
+// Writes the file over and over; whoever finishes must have finished it.
+static void race(const char *path, char letter) {
+    char text[N_LETTER + 1];
+    memset(text, letter, N_LETTER);
+    text[N_LETTER] = 0;
+    for (int i = 0; i < N_ROUND; i++) {
+        struct glint_output_file *file;
+        struct glint_error err;
+        enum glint_status status = glint_output_file_open(&file, path, &err);
+        if (status == GLINT_E_BUSY)
+            continue;
+        if (status != GLINT_OK || glint_output_file_write(file, text, N_LETTER, &err) != GLINT_OK ||
+            glint_output_file_commit(&file, &err) != GLINT_OK)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+// A writer that opens the partial file just before it is renamed must not empty the result.
+static void test_many_writers(void **state) {
+    (void)state;
+    struct scratch scratch;
+    pid_t child[N_CHILD];
+    scratch_open(&scratch);
+    scratch_path(&scratch, "out");
+    write_text(scratch.path, "");
+    for (int i = 0; i < N_CHILD; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] == 0)
+            race(scratch.path, (char)('a' + i));
+    }
+    for (int i = 0; i < N_CHILD; i++) {
+        int status;
+        assert_int_equal(waitpid(child[i], &status, 0), child[i]);
+        assert_int_equal(status, 0);
+    }
+    size_t n;
+    char *data = (char *)scratch_read(scratch.path, &n);
+    assert_int_equal(n, N_LETTER);
+    for (size_t i = 1; i < n; i++)
+        assert_int_equal(data[i], data[0]);
+    free(data);
+    scratch_close(&scratch);
+}
+
 static void test_links(void **state) {
     (void)state;
     struct scratch scratch;
@@ -90,6 +140,8 @@ static void test_refusals(void **state) {
     char name[600];
     scratch_open(&scratch);
     assert_int_equal(glint_output_file_open(&file, scratch.folder, &err), GLINT_E_ARG);
+    assert_int_equal(glint_output_file_open(&file, "", &err), GLINT_E_ARG);
+    assert_non_null(strstr(err.text, "empty name"));
     assert_int_equal(glint_output_file_open(&file, scratch_path(&scratch, "no/such"), &err),
                      GLINT_E_NOTFOUND);
     assert_non_null(strstr(err.text, "no/such.part: cannot create"));
@@ -106,9 +158,8 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commit_and_discard),
-        cmocka_unit_test(test_two_writers),
-        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_commit_and_discard), cmocka_unit_test(test_two_writers),
+        cmocka_unit_test(test_many_writers),       cmocka_unit_test(test_links),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
