@@ -22,8 +22,8 @@ all:
 	@command -v nvcc >/dev/null || echo "No CUDA toolkit found: building for the CPU alone."
 	@cmake --build --preset release -j $(JOBS) --target glint
 
-# Builds the program and lets the small model that ships with it answer: a question, then a call
-# of a tool it has never seen.
+# Builds the program and lets the small model that ships with it answer: a question, a call of a
+# tool it has never seen, a picture.
 demo: all
 	@echo '> Who are you?'
 	@$(GLINT) run -m models/glimmer-mini.gguf --temp 0 -p 'Who are you?'
@@ -32,6 +32,9 @@ demo: all
 	@echo; echo '> What is the weather in Oslo?   (with the tool of tools/demo/weather.json)'
 	@$(GLINT) run -m models/glimmer-mini.gguf --temp 0 --tools tools/demo/weather.json \
 	    -p 'What is the weather in Oslo?'
+	@echo; echo '> Describe the picture.   (tools/demo/shapes.png)'
+	@$(GLINT) run -m models/glimmer-mini.gguf --temp 0 --image tools/demo/shapes.png \
+	    -p 'Describe the picture.'
 
 # Builds and runs every test. PRESET picks another build: debug, asan, tsan.
 test:

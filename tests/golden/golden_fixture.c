@@ -157,13 +157,15 @@ void golden_result_free(struct golden_result *result) {
     free(result->hidden);
 }
 
-void golden_greedy(struct glint_engine *engine, const int32_t *ids, int n, int n_new, int n_chunk,
-                   int32_t *out) {
+void golden_greedy(struct glint_engine *engine, const struct golden_prompt *prompt, int n_new,
+                   int n_chunk, int32_t *out) {
     struct glint_session *session;
     struct glint_error error = {0};
-    struct glint_eval eval = {.ids = ids, .n = n, .n_chunk = n_chunk};
+    struct glint_eval eval = {.ids = prompt->ids, .n = prompt->n, .n_chunk = n_chunk};
     struct glint_sampler_options greedy = {.top_p = 1, .repeat_penalty = 1};
     check(glint_session_open(&session, engine, &error), &error);
+    check(glint_session_set_pictures(session, &prompt->picture, prompt->picture != NULL, &error),
+          &error);
     check(glint_session_set_sampler(session, &greedy, &error), &error);
     check(glint_session_eval(session, &eval, &error), &error);
     for (int i = 0; i < n_new; i++) {

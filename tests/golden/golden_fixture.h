@@ -38,8 +38,14 @@ struct golden_result {
 struct golden_result golden_eval(struct glint_engine *engine, const int32_t *ids, int n,
                                  int n_chunk);
 void golden_result_free(struct golden_result *result);
+// A prompt, with a picture for the placeholders among its ids or NULL.
+struct golden_prompt {
+    const int32_t *ids; // [n]
+    int n;
+    struct glint_picture *picture;
+};
 // Greedy continuation of a prompt; out holds n_new ids.
-void golden_greedy(struct glint_engine *engine, const int32_t *ids, int n, int n_new, int n_chunk,
-                   int32_t *out);
+void golden_greedy(struct glint_engine *engine, const struct golden_prompt *prompt, int n_new,
+                   int n_chunk, int32_t *out);
 
 #endif

@@ -109,7 +109,7 @@ static void test_greedy_in_chunks(void **state) {
         struct glint_engine *engine = golden_engine(&params);
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
             int32_t out[N_GREEDY];
-            golden_greedy(engine, ids, n, N_GREEDY, chunks[c], out);
+            golden_greedy(engine, &(struct golden_prompt){ids, n, NULL}, N_GREEDY, chunks[c], out);
             for (int i = 0; i < N_GREEDY; i++)
                 assert_int_equal(out[i], all[n + i]);
         }

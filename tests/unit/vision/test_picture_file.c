@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Picture files of every kind, decoded as Pillow decodes them (data/pictures/expected.txt), and what
-// is refused: every prefix of them, sizes that are lies, other files.
+// Picture files of every kind, decoded as Pillow decodes them (data/pictures/expected.txt), and
+// what is refused: every prefix of them, sizes that are lies, other files.
 #include "base/alloc.h"
 #include "fault.h"
 #include "vision/picture_file.h"
@@ -197,8 +197,9 @@ static enum glint_status decode_one(void *context, struct glint_error *err) {
 
 static void test_faults(void **state) {
     (void)state;
-    static const char *const names[] = {"exif.png", "interlaced.png", "cmyk.jpg", "exif.webp",
-                                        "part.gif", "runs_8.bmp",     "orientation_6.jpg"};
+    static const char *const names[] = {"exif.png",         "interlaced.png", "cmyk.jpg",
+                                        "exif.webp",        "part.gif",       "runs_8.bmp",
+                                        "orientation_6.jpg"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct glint_picture_file file = load(names[i]);
         assert_true(glint_fault_each(decode_one, &file) >= 1);
@@ -207,10 +208,8 @@ static void test_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_pillow),
-        cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_as_pillow), cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_bombs),     cmocka_unit_test(test_other_files),
         cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
