@@ -10,7 +10,8 @@ static enum glint_status check_text(const struct glint_gguf *gguf, const char *k
     GLINT_TRY(glint_gguf_get_string(gguf, key, &text, err));
     if (glint_view_is(text, expected))
         return GLINT_OK;
-    return glint_fail(err, GLINT_E_UNSUPPORTED, "%s: %s: found \"%.*s\", expected \"%s\"",
+    return glint_fail(err, GLINT_E_UNSUPPORTED,
+                      "%s: %s: found \"%.*s\", expected \"%s\" (a vision file, as --mmproj)",
                       gguf->path, key, (int)(text.n < 100 ? text.n : 100), text.data, expected);
 }
 
