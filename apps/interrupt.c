@@ -2,6 +2,9 @@
 // interrupt.c — the flags a signal handler may set; they belong to the process, as signals do.
 #include "interrupt.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +16,10 @@ static volatile sig_atomic_t final;   // SIGTERM or SIGHUP
 static volatile sig_atomic_t resized; // SIGWINCH
 static volatile sig_atomic_t resumed; // SIGCONT
 
+static int wake[2] = {-1, -1}; // a pipe: a signal between a look and a wait is not missed
+
 static void note_signal(int number) {
+    int reason = errno;
     if (number == SIGWINCH) {
         resized = 1;
     } else if (number == SIGCONT) {
@@ -24,6 +30,9 @@ static void note_signal(int number) {
     }
     if (seen >= MAX_PENDING)
         _exit(EXIT_INTERRUPTED);
+    ssize_t n = wake[1] < 0 ? 0 : write(wake[1], "", 1);
+    (void)n; // full: it wakes all the same
+    errno = reason;
 }
 
 static void watch(const int *signals, int n, int flags) {
@@ -50,7 +59,25 @@ void glint_interrupt_watch(void) {
 void glint_interrupt_watch_each(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT};
     seen = final = resized = resumed = 0;
-    watch(signals, 5, 0); // a read that waits comes back with EINTR
+    if (wake[0] < 0 && pipe(wake) == 0) {
+        for (int i = 0; i < 2; i++) {
+            fcntl(wake[i], F_SETFL, O_NONBLOCK);
+            fcntl(wake[i], F_SETFD, FD_CLOEXEC);
+        }
+    }
+    watch(signals, 5, 0);
+}
+
+bool glint_interrupt_wait(int fd) {
+    struct pollfd files[2] = {{.fd = fd, .events = POLLIN}, {.fd = wake[0], .events = POLLIN}};
+    char drained[64];
+    if (poll(files, 2, -1) < 0)
+        return errno != EINTR;
+    if (files[1].revents == 0)
+        return true;
+    while (read(wake[0], drained, sizeof drained) > 0)
+        ;
+    return false;
 }
 
 bool glint_interrupt_seen(void) {

@@ -13,6 +13,8 @@ bool glint_interrupt_seen(void);
 // For a conversation: from here on signals only set the flag. Ctrl-C three times while nobody
 // clears it ends the program all the same.
 void glint_interrupt_watch_each(void);
+// Waits until the file can be read or a signal comes; false for a signal, none of which is missed.
+bool glint_interrupt_wait(int fd);
 // Clears the flag; how many Ctrl-C have come since the last call.
 int glint_interrupt_take(void);
 // SIGTERM or SIGHUP has come: leave.

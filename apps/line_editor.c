@@ -120,11 +120,6 @@ static int read_byte(EditLine *edit, char *byte) {
             editor->typed = line->lastchar != line->buffer;
             return 0;
         }
-        ssize_t n = read(STDIN_FILENO, byte, 1);
-        if (n == 1)
-            return 1;
-        if (n == 0 || errno != EINTR)
-            return 0;
         if (glint_interrupt_take_resize())
             redraw(edit);
         if (glint_interrupt_take_resume()) {
@@ -132,6 +127,13 @@ static int read_byte(EditLine *edit, char *byte) {
             el_set(edit, EL_PREP_TERM, 1);
             el_set(edit, EL_REFRESH);
         }
+        if (!glint_interrupt_wait(STDIN_FILENO))
+            continue;
+        ssize_t n = read(STDIN_FILENO, byte, 1);
+        if (n == 1)
+            return 1;
+        if (n == 0 || errno != EINTR)
+            return 0;
     }
 }
 
@@ -458,8 +460,12 @@ static enum glint_line_result read_plain(struct glint_line_editor *editor, const
         if (*c != '\1')
             fputc(*c, stderr);
     *text = NULL;
-    clearerr(stdin);
-    ssize_t length = getline(text, &capacity, stdin);
+    ssize_t length;
+    do { // a signal that does not ask to stop ends no line
+        clearerr(stdin);
+        errno = 0;
+        length = getline(text, &capacity, stdin);
+    } while (length <= 0 && errno == EINTR && !glint_interrupt_seen());
     if (length <= 0) {
         free(*text);
         *text = NULL;

@@ -25,6 +25,7 @@ WAIT_S = 60  # for a screen on a busy machine; a wrong one is told at once when 
 def masked(screen):
     """The screen without what differs from run to run."""
     screen = re.sub(r"\d+(\.\d+)? tok/s", "N tok/s", screen)
+    screen = re.sub(r"drafts \d+/\d+", "drafts N", screen)
     screen = re.sub(r"first \d+\.\d+ s", "first N s", screen)
     screen = re.sub(r"\d+ threads? \(\w+\)", "N threads (TIER)", screen)
     screen = re.sub(r"again(?:(?:\s|\^C)*again)*(?:\^C)?", "again and again", screen)
@@ -36,7 +37,7 @@ def masked(screen):
 class Terminal:
     """One program in a tmux of its own."""
 
-    def __init__(self, folder, command, environment=None, columns=100):
+    def __init__(self, folder, command, environment=None, columns=120):
         self.base = ["tmux", "-L", "glint", "-f", "/dev/null"]
         kept = {k: os.environ[k] for k in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")
                 if k in os.environ}
