@@ -7,6 +7,8 @@
 #endif
 #include "base/pool.h"
 
+#include "base/cgroup.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +16,7 @@
 #ifdef __linux__
 #include <sched.h>
 
-enum { PATH_BYTES = 1024, MASK_SETS = 8 }; // masks of up to 8,192 CPUs
+enum { PATH_BYTES = 2200, MASK_SETS = 8 }; // masks of up to 8,192 CPUs
 
 static int affinity_count(void) {
     cpu_set_t mask[MASK_SETS];
@@ -24,45 +26,28 @@ static int affinity_count(void) {
     return CPU_COUNT_S(sizeof mask, mask);
 }
 
-// CPUs the cpu.max of one group allows, rounded up; 0: no limit there.
-static int quota_of(const char *group) {
-    char path[PATH_BYTES + 32];
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
+// Lowers *least to the CPUs that the cpu.max of this group allows, rounded up; 0: no limit.
+static void look_at_group(void *context, const char *folder) {
+    int *least = context;
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
     FILE *file = fopen(path, "r");
     if (!file)
-        return 0;
+        return;
     long long quota = 0, period = 0;
     int n = fscanf(file, "%lld %lld", &quota, &period); // "max 100000" matches nothing
     fclose(file);
     if (n != 2 || quota <= 0 || period <= 0)
-        return 0;
-    return (int)((quota - 1) / period + 1);
+        return;
+    int count = (int)((quota - 1) / period + 1);
+    if (*least == 0 || count < *least)
+        *least = count;
 }
 
-// Smallest quota from the process's group up to the root; 0: none.
 static int cgroup_count(void) {
-    char group[PATH_BYTES] = "";
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    if (!file)
-        return 0;
-    char line[PATH_BYTES];
-    while (fgets(line, sizeof line, file)) {
-        if (strncmp(line, "0::/", 4) != 0)
-            continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(group, sizeof group, "%s", line + 3);
-    }
-    fclose(file);
     int least = 0;
-    for (;;) {
-        int quota = quota_of(group);
-        if (quota > 0 && (least == 0 || quota < least))
-            least = quota;
-        char *slash = strrchr(group, '/');
-        if (!slash)
-            return least;
-        *slash = 0;
-    }
+    glint_cgroup_each("", "cpu", look_at_group, &least);
+    return least;
 }
 #else
 static int affinity_count(void) {

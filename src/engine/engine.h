@@ -97,9 +97,6 @@ enum glint_status glint_plan_for(struct glint_memory_plan *plan,
 // One line a purpose, for messages. out has n bytes.
 void glint_plan_print(const struct glint_memory_plan *plan, char *out, size_t n);
 
-// Memory that can be had without swapping; 0 when unknown.
-uint64_t glint_available_memory(void);
-
 // backends.c: opens the device that params name, with scratch for these limits.
 enum glint_status glint_backend_open(struct glint_backend **backend,
                                      const struct glint_engine_params *params,

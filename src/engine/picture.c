@@ -5,6 +5,7 @@
 #include "engine/picture.h"
 
 #include "base/alloc.h"
+#include "base/available_memory.h"
 #include "engine/engine.h"
 #include "format/gguf.h"
 #include "model/bind.h"
@@ -308,7 +309,7 @@ static enum glint_status look_at(struct glint_picture *picture, float *merged,
     uint64_t need =
         glint_tower_bytes(config, (int64_t)n_token * GLINT_VISION_MERGE * GLINT_VISION_MERGE) +
         n_token * width * sizeof(float);
-    uint64_t available = glint_available_memory();
+    uint64_t available = glint_available_memory(0);
     if (available > 0 && need > available && !vision->params.no_memory_check)
         return glint_fail(err, GLINT_E_NOMEM,
                           "a picture of %zu tokens takes %llu MB, %llu MB are free: close other "

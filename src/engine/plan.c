@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 
 #include "base/alloc.h"
+#include "base/available_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,30 +106,6 @@ enum glint_status glint_engine_size(struct glint_engine_sizes *sizes,
     return GLINT_OK;
 }
 
-// Memory that can be had without swapping: MemAvailable, or what the cgroup still allows.
-uint64_t glint_available_memory(void) {
-    uint64_t available = 0, limit = 0, used = 0;
-    char line[256];
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &available) == 1)
-            break;
-    if (file)
-        fclose(file);
-    available *= 1024;
-    file = fopen("/sys/fs/cgroup/memory.max", "r"); // "max" when there is no limit
-    bool limited = file && fscanf(file, "%" SCNu64, &limit) == 1;
-    if (file)
-        fclose(file);
-    file = limited ? fopen("/sys/fs/cgroup/memory.current", "r") : NULL;
-    limited = file && fscanf(file, "%" SCNu64, &used) == 1;
-    if (file)
-        fclose(file);
-    if (limited && limit > used && (available == 0 || limit - used < available))
-        available = limit - used;
-    return available;
-}
-
 enum glint_status glint_plan_for(struct glint_memory_plan *plan,
                                  const struct glint_engine_files *files,
                                  const struct glint_engine_params *params, int n_context,
@@ -150,7 +127,7 @@ enum glint_status glint_plan_for(struct glint_memory_plan *plan,
         .cache = glint_kv_bytes(config, &sizes.kv),
         .cache_per_1000 = full_row * 1000,
         .scratch = glint_forward_bytes(config, sizes.max_rows, sizes.max_want),
-        .available = glint_available_memory(),
+        .available = glint_available_memory(files->gguf->n_bytes),
         .n_context = n_context,
     };
     plan->cache_fixed = glint_kv_bytes(config, &one) - full_row * pages * GLINT_KV_PAGE_ROWS;

@@ -38,6 +38,10 @@ static enum glint_status map_open_file(struct glint_mapped_file *file, int fd,
         return GLINT_OK;
     }
     void *data = mmap(NULL, (size_t)file->n, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED && errno == ENOMEM)
+        return glint_fail(err, GLINT_E_NOMEM,
+                          "%s: found %llu bytes, more than this process may map (`ulimit -v`?)",
+                          file->path, (unsigned long long)file->n);
     if (data == MAP_FAILED)
         return fail_errno(err, file->path, "cannot map it");
     file->data = data;
