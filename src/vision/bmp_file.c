@@ -143,14 +143,14 @@ static uint64_t stride_of(const struct bmp *bmp) {
 
 struct cursor {
     const struct bmp *bmp;
-    const struct glint_rgb *rgb;
+    const struct glint_rgb *rgb; // NULL: only checks that the runs are whole
     size_t at;
     int64_t x, y;
 };
 
 static void put(struct cursor *cursor, uint32_t index) {
     const struct bmp *bmp = cursor->bmp;
-    if (cursor->x < bmp->width && cursor->y < bmp->height)
+    if (cursor->rgb && cursor->x < bmp->width && cursor->y < bmp->height)
         memcpy(row_at(bmp, cursor->rgb, cursor->y) + 3 * cursor->x, bmp->colour[index], 3);
     cursor->x++;
 }
@@ -221,10 +221,12 @@ enum glint_status glint_bmp_read(struct glint_rgb *rgb, const struct glint_pictu
             convert_row(&bmp, bmp.data + bmp.pixels + (uint64_t)y * stride, row_at(&bmp, rgb, y));
         return GLINT_OK;
     }
+    struct cursor check = {.bmp = &bmp, .at = bmp.pixels}, cursor = check;
+    if (!read_runs(&check)) // before memory of that size is touched
+        return glint_fail(err, GLINT_E_FORMAT, "%s: BMP: it ends too early", file->name);
     for (int64_t i = 0; i < bmp.width * bmp.height; i++) // places that no run covers
         memcpy(rgb->data + 3 * i, bmp.colour[0], 3);
-    struct cursor cursor = {.bmp = &bmp, .rgb = rgb, .at = bmp.pixels};
-    return read_runs(&cursor)
-               ? GLINT_OK
-               : glint_fail(err, GLINT_E_FORMAT, "%s: BMP: it ends too early", file->name);
+    cursor.rgb = rgb;
+    read_runs(&cursor);
+    return GLINT_OK;
 }

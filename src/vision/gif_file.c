@@ -81,6 +81,18 @@ static bool read_rows(GifFileType *gif, const struct glint_rgb *rgb, const Color
     return true;
 }
 
+// Last, so that memory of the screen's size is touched for whole files only.
+static void fill_around(const struct glint_rgb *rgb, const GifImageDesc *frame,
+                        const ColorMapObject *map, int index) {
+    for (int64_t y = 0; y < rgb->height; y++)
+        for (int64_t x = 0; x < rgb->width; x++) {
+            bool inside = x >= frame->Left && x < frame->Left + frame->Width && y >= frame->Top &&
+                          y < frame->Top + frame->Height;
+            if (!inside)
+                put_colour(rgb->data + 3 * (y * rgb->width + x), map, index);
+        }
+}
+
 static int larger(int a, int b) {
     return a > b ? a : b;
 }
@@ -97,17 +109,17 @@ static enum glint_status read_frame(struct glint_rgb *rgb, GifFileType *gif, str
     GLINT_TRY(glint_picture_room(rgb, larger(gif->SWidth, frame->Left + frame->Width),
                                  larger(gif->SHeight, frame->Top + frame->Height), name, err));
     const ColorMapObject *map = frame->ColorMap ? frame->ColorMap : gif->SColorMap;
-    for (int64_t i = 0; i < (int64_t)rgb->width * rgb->height; i++)
-        put_colour(rgb->data + 3 * i, map, reader->transparent >= 0 ? reader->transparent : 0);
     uint8_t *line = glint_alloc((size_t)frame->Width, 1);
     bool good = line && read_rows(gif, rgb, map, line);
     bool starved = !line;
     glint_free(line);
     if (starved)
         return glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name);
-    return good ? GLINT_OK
-                : glint_fail(err, GLINT_E_FORMAT,
-                             "%s: GIF: the first frame is damaged, or it ends too early", name);
+    if (!good)
+        return glint_fail(err, GLINT_E_FORMAT,
+                          "%s: GIF: the first frame is damaged, or it ends too early", name);
+    fill_around(rgb, frame, map, reader->transparent >= 0 ? reader->transparent : 0);
+    return GLINT_OK;
 }
 
 enum glint_status glint_gif_read(struct glint_rgb *rgb, const struct glint_picture_file *file,

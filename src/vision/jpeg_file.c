@@ -16,7 +16,9 @@
 #include <string.h>
 
 enum {
-    MAX_SCAN = 500, // of a progressive file; more would only burn time
+    // Scans of a progressive file; each goes over all pixels, and a few bytes make one.
+    MAX_SCAN = 100,
+    MAX_LARGE_SCAN = 20, // of the largest picture
     EXIF_MARKER = JPEG_APP0 + 1,
     EXIF_BYTES = 65533,
 };
@@ -50,8 +52,11 @@ static void on_message(j_common_ptr jpeg, int level) {
 
 static void on_progress(j_common_ptr jpeg) {
     struct reader *reader = reader_of(jpeg);
-    if (reader->jpeg.input_scan_number > MAX_SCAN) {
-        snprintf(reader->message, sizeof reader->message, "more than %d scans", MAX_SCAN);
+    int64_t n_scan = reader->jpeg.input_scan_number;
+    int64_t pixels = (int64_t)reader->jpeg.image_width * reader->jpeg.image_height;
+    if (n_scan > MAX_SCAN || n_scan * pixels > (int64_t)MAX_LARGE_SCAN * GLINT_PICTURE_PIXELS) {
+        snprintf(reader->message, sizeof reader->message, "found %d scans of %d x %d pixels",
+                 (int)n_scan, (int)reader->jpeg.image_width, (int)reader->jpeg.image_height);
         longjmp(reader->jump, 1);
     }
 }

@@ -13,10 +13,12 @@
 #include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zlib.h>
 
-enum { MAX_FILE = 200000, MEBIBYTE = 1 << 20, MAX_LINE = 64, FEW_PIXELS = 20000 };
+enum { MAX_FILE = 200000, MEBIBYTE = 1 << 20, MAX_LINE = 64, FEW_PIXELS = 20000, N_MUTANT = 10000 };
 
 static uint64_t fnv(const uint8_t *data, size_t n) {
     uint64_t hash = 0xcbf29ce484222325;
@@ -180,6 +182,58 @@ static void test_bombs(void **state) {
     refuse(file_bytes, file.n, GLINT_E_LIMIT);
 }
 
+// ---- mutated files --------------------------------------------------------------------------
+
+static uint32_t draw(uint64_t *state) { // xorshift
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return (uint32_t)(*state >> 32);
+}
+
+static void check_mutant(const uint8_t *data, size_t n, const char *name) {
+    struct glint_picture_file file = {data, n, name};
+    struct glint_rgb rgb;
+    struct glint_error error = {0};
+    clock_t begin = clock();
+    enum glint_status status = glint_picture_decode(&rgb, &file, &error);
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    if (status != GLINT_OK && (error.text[0] == 0 || rgb.data))
+        fail_msg("%s: a failure without a text, or with pixels", name);
+    if (status != GLINT_OK && seconds > 1)
+        fail_msg("%s: refused after %.1f s", name, seconds);
+    glint_free(rgb.data);
+}
+
+// Files of each format with a few bytes changed, cut or moved.
+static void test_mutants(void **state) {
+    (void)state;
+    static const char *const names[][2] = {{"rgba.png", "interlaced.png"},
+                                           {"grey.jpg", "progressive.jpg"},
+                                           {"lossy.webp", "lossless.webp"},
+                                           {"straight.gif", "part.gif"},
+                                           {"six_bits.bmp", "runs_8.bmp"}};
+    uint64_t random = 88172645463325252;
+    size_t before = glint_alloc_live_bytes();
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (int i = 0; i < N_MUTANT; i++) {
+            struct glint_picture_file file = load(names[k][i % 2]);
+            size_t n = file.n;
+            for (uint32_t change = draw(&random) % 6; change != 0; change--)
+                file_bytes[draw(&random) % n] = (uint8_t)draw(&random);
+            uint32_t kind = draw(&random) % 8;
+            if (kind == 0)
+                n = draw(&random) % n;
+            if (kind == 1) // a piece twice
+                memmove(file_bytes + n / 2, file_bytes + draw(&random) % (n / 2), n / 3);
+            uint8_t *exact = malloc(n); // so that sanitizers see the end
+            memcpy(exact, file_bytes, n);
+            check_mutant(exact, n, names[k][i % 2]);
+            free(exact);
+        }
+    assert_int_equal(glint_alloc_live_bytes(), before);
+}
+
 static void test_other_files(void **state) {
     (void)state;
     refuse((const uint8_t *)"", 0, GLINT_E_FORMAT);
@@ -208,9 +262,9 @@ static void test_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_pillow), cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_bombs),     cmocka_unit_test(test_other_files),
-        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_as_pillow),   cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_bombs),       cmocka_unit_test(test_mutants),
+        cmocka_unit_test(test_other_files), cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
