@@ -165,6 +165,15 @@ void glint_album_cut(struct glint_album *album, size_t n) {
         glint_picture_close(&album->pictures[--album->n]);
 }
 
+void glint_album_drop(struct glint_album *album, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        glint_picture_close(&album->pictures[i]);
+    if (n > 0)
+        memmove(album->pictures, album->pictures + n,
+                (album->n - n) * sizeof(struct glint_picture *));
+    album->n -= n;
+}
+
 enum glint_status glint_album_expand(const struct glint_album *album,
                                      const struct glint_engine *engine, struct glint_ids *ids,
                                      struct glint_error *err) {

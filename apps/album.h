@@ -46,6 +46,8 @@ enum glint_status glint_album_add(struct glint_album *album, const char *path,
 enum glint_status glint_album_add_paths(struct glint_album *album, struct glint_error *err);
 // Keeps the first n.
 void glint_album_cut(struct glint_album *album, size_t n);
+// Drops the first n.
+void glint_album_drop(struct glint_album *album, size_t n);
 // Gives each picture's place among the ids as many tokens as the picture has rows.
 enum glint_status glint_album_expand(const struct glint_album *album,
                                      const struct glint_engine *engine, struct glint_ids *ids,

@@ -16,6 +16,7 @@ static const struct glint_option options[] = {
     {OPT_NO_HISTORY, {"no-history"}, NULL, "do not keep what is typed"},
     {OPT_HIDE_THINKING, {"hide-thinking"}, NULL, "do not show reasoning"},
     {OPT_NO_WRAP, {"no-wrap"}, NULL, "do not break long lines at spaces"},
+    GLINT_ALBUM_OPTIONS,
     GLINT_ANSWER_OPTIONS,
     GLINT_ENGINE_OPTIONS,
     GLINT_DRAFT_OPTIONS,
@@ -25,7 +26,7 @@ static const struct glint_option options[] = {
 
 static const struct glint_command command = {
     "chat",
-    "[-m MODEL] [--tools FILE] [--effort LEVEL]",
+    "[-m MODEL] [--image FILE] [--tools FILE] [--effort LEVEL]",
     "A conversation with the model; /help in it lists its commands. In a pipe each line of "
     "standard\n"
     "input is a message, and standard output is the answers alone.",
@@ -44,6 +45,8 @@ static bool parse(struct glint_talk *talk, int argc, char **argv, int *result) {
             talk->view.hide_reasoning = true;
         else if (id == OPT_NO_WRAP)
             talk->view.out.wrap = talk->view.notes.wrap = false;
+        else if (id >= GLINT_ARG_IMAGE)
+            ok = glint_album_take(&talk->album, &state, id);
         else if (id >= GLINT_ARG_PREDICT)
             ok = glint_answer_args_take(&talk->how, &state, id);
         else
@@ -93,6 +96,8 @@ static bool open_all(struct glint_talk *talk) {
 static void close_all(struct glint_talk *talk) {
     glint_line_editor_close(&talk->editor);
     glint_session_close(&talk->session);
+    glint_talk_cut(talk, 0);
+    glint_album_fini(&talk->album);
     glint_chat_close(&talk->chat);
     glint_engine_close(&talk->engine);
     glint_dialog_fini(&talk->dialog);
@@ -112,10 +117,8 @@ static void take_message(struct glint_talk *talk, struct glint_kept_text *text) 
     } else if (glint_talk_command(talk, text->data)) {
         return;
     }
-    if (glint_dialog_add_user(&talk->dialog, line, n))
+    if (glint_talk_add_message(talk, line, n))
         glint_talk_answer(talk);
-    else
-        glint_talk_note(talk, "out of memory");
 }
 
 static int converse(struct glint_talk *talk) {
@@ -164,6 +167,7 @@ int glint_cmd_chat(int argc, char **argv) {
     glint_engine_args_init(&talk.args);
     talk.args.seek_draft = true;
     glint_answer_args_init(&talk.how);
+    glint_album_init(&talk.album, &talk.args);
     glint_answer_view_init(&talk.view);
     talk.view.call_notes = true;
     if (!parse(&talk, argc, argv, &result))
@@ -172,7 +176,10 @@ int glint_cmd_chat(int argc, char **argv) {
     if (open_all(&talk)) {
         glint_interrupt_watch_each();
         greet(&talk);
-        result = converse(&talk);
+        bool seen = true;
+        for (size_t i = 0; i < talk.album.n_paths && seen; i++)
+            seen = glint_talk_add_picture(&talk, talk.album.paths[i]);
+        result = seen ? converse(&talk) : GLINT_EXIT_FAILED;
     }
     close_all(&talk);
     return result;

@@ -17,6 +17,9 @@ void glint_dialog_init(struct glint_dialog *dialog) {
 static void message_fini(struct glint_dialog_message *message) {
     free(message->json.data);
     free(message->text.data);
+    for (size_t i = 0; i < message->n_pictures; i++)
+        free(message->pictures[i].path);
+    free(message->pictures);
     free(message->ids);
 }
 
@@ -32,6 +35,13 @@ void glint_dialog_fini(struct glint_dialog *dialog) {
     free(dialog->effort);
     free(dialog->tools.data);
     *dialog = (struct glint_dialog){.messages = NULL};
+}
+
+size_t glint_dialog_pictures(const struct glint_dialog *dialog, size_t n) {
+    size_t n_pictures = 0;
+    for (size_t i = 0; i < n; i++)
+        n_pictures += dialog->messages[i].n_pictures;
+    return n_pictures;
 }
 
 size_t glint_dialog_last_user(const struct glint_dialog *dialog) {
@@ -70,15 +80,62 @@ static bool done(struct glint_dialog *dialog, FILE *out) {
     return false;
 }
 
-bool glint_dialog_add_user(struct glint_dialog *dialog, const char *text, size_t n) {
+bool glint_dialog_add_picture(struct glint_dialog_message *message,
+                              const struct glint_dialog_picture *picture) {
+    struct glint_dialog_picture *pictures =
+        realloc(message->pictures, (message->n_pictures + 1) * sizeof *pictures);
+    char *path = strdup(picture->path);
+    if (pictures)
+        message->pictures = pictures;
+    if (!pictures || !path) {
+        free(path);
+        return false;
+    }
+    pictures[message->n_pictures++] =
+        (struct glint_dialog_picture){path, picture->begin, picture->end};
+    return true;
+}
+
+static void put_text_part(FILE *out, const char *separator, const char *text, size_t n) {
+    if (n == 0)
+        return;
+    fprintf(out, "%s{\"type\":\"text\",\"text\":", separator);
+    glint_json_out_string(out, text, n);
+    fputc('}', out);
+}
+
+// A message with each picture in its place of the text. The path is for loading it again.
+static void put_parts(FILE *out, struct glint_json_text text,
+                      const struct glint_dialog_picture *pictures, size_t n_pictures) {
+    size_t at = 0;
+    fputs("{\"role\":\"user\",\"content\":[", out);
+    for (size_t i = 0; i < n_pictures; i++) {
+        bool text_first = pictures[i].begin > at;
+        put_text_part(out, i > 0 ? "," : "", text.data + at, pictures[i].begin - at);
+        fputs(i > 0 || text_first ? "," : "", out);
+        fputs("{\"type\":\"image\",\"path\":", out);
+        glint_json_out_string(out, pictures[i].path, strlen(pictures[i].path));
+        fputc('}', out);
+        at = pictures[i].end;
+    }
+    put_text_part(out, ",", text.data + at, text.n - at);
+    fputs("]}", out);
+}
+
+bool glint_dialog_add_user(struct glint_dialog *dialog, struct glint_json_text text,
+                           const struct glint_dialog_picture *pictures, size_t n_pictures) {
     struct glint_dialog_message *message = glint_dialog_add(dialog, GLINT_DIALOG_USER);
     if (!message)
         return false;
-    FILE *out = open_memstream(&message->json.data, &message->json.n);
-    if (out)
-        glint_prompt_message(out, "user", 0, (struct glint_json_text){text, n});
-    return done(dialog, out) &&
-           glint_kept_append(&dialog->messages[dialog->n_messages - 1].text, text, n);
+    bool ok = glint_kept_append(&message->text, text.data, text.n);
+    for (size_t i = 0; i < n_pictures && ok; i++)
+        ok = glint_dialog_add_picture(message, &pictures[i]);
+    FILE *out = ok ? open_memstream(&message->json.data, &message->json.n) : NULL;
+    if (out && n_pictures > 0)
+        put_parts(out, text, pictures, n_pictures);
+    else if (out)
+        glint_prompt_message(out, "user", 0, text);
+    return done(dialog, out);
 }
 
 static void put_member(FILE *out, const char *key, const struct glint_kept_text *text) {

@@ -10,11 +10,18 @@
 
 enum glint_dialog_role { GLINT_DIALOG_USER, GLINT_DIALOG_ASSISTANT, GLINT_DIALOG_TOOL };
 
+struct glint_dialog_picture { // in a user's message
+    char *path;
+    size_t begin, end; // bytes of the text that it stands for; an empty range stands before it
+};
+
 struct glint_dialog_message {
     enum glint_dialog_role role;
-    struct glint_kept_text json; // the message as the template takes it
-    struct glint_kept_text text; // what a user typed
-    int32_t *ids;                // [n_ids] tokens the model wrote it with; NULL: unknown
+    struct glint_kept_text json;           // the message as the template takes it
+    struct glint_kept_text text;           // what a user typed, paths of pictures included
+    struct glint_dialog_picture *pictures; // [n_pictures] ascending
+    size_t n_pictures;
+    int32_t *ids; // [n_ids] tokens the model wrote it with; NULL: unknown
     size_t n_ids;
 };
 
@@ -32,6 +39,8 @@ void glint_dialog_init(struct glint_dialog *dialog);
 void glint_dialog_fini(struct glint_dialog *dialog);
 // Keeps the first n messages.
 void glint_dialog_cut(struct glint_dialog *dialog, size_t n);
+// Pictures of the first n messages.
+size_t glint_dialog_pictures(const struct glint_dialog *dialog, size_t n);
 // Index of the last user message; n_messages when there is none.
 size_t glint_dialog_last_user(const struct glint_dialog *dialog);
 
@@ -40,7 +49,11 @@ bool glint_dialog_set(char **field, const char *value); // NULL or a copy
 // An empty message at the end; NULL when out of memory.
 struct glint_dialog_message *glint_dialog_add(struct glint_dialog *dialog,
                                               enum glint_dialog_role role);
-bool glint_dialog_add_user(struct glint_dialog *dialog, const char *text, size_t n);
+bool glint_dialog_add_picture(struct glint_dialog_message *message,
+                              const struct glint_dialog_picture *picture);
+// pictures: [n_pictures], copied.
+bool glint_dialog_add_user(struct glint_dialog *dialog, struct glint_json_text text,
+                           const struct glint_dialog_picture *pictures, size_t n_pictures);
 // ids: the answer's, when they are the whole turn; n_ids 0 otherwise.
 bool glint_dialog_add_answer(struct glint_dialog *dialog, const struct glint_kept_turn *turn,
                              const int32_t *ids, size_t n_ids);

@@ -82,6 +82,25 @@ static void note_calls(struct glint_dialog *dialog, const struct glint_json *mes
     }
 }
 
+// What a user typed: the texts, with a picture's path in its place.
+static bool load_parts(struct glint_dialog_message *message, const struct glint_json *parts) {
+    bool ok = true;
+    for (const struct glint_json *part = glint_json_first(parts); part && ok; part = part->next) {
+        struct glint_view text = {.data = "", .n = 0};
+        glint_json_to_string(glint_json_get(part, "text"), &text);
+        ok = glint_kept_append(&message->text, text.data, text.n);
+        if (!glint_json_is_text(glint_json_get(part, "type"), "image"))
+            continue;
+        struct glint_dialog_picture picture = {.begin = message->text.n};
+        glint_json_to_string(glint_json_get(part, "path"), &text);
+        ok = ok && glint_kept_append(&message->text, text.data, text.n);
+        picture.path = message->text.data + picture.begin;
+        picture.end = message->text.n;
+        ok = ok && glint_dialog_add_picture(message, &picture);
+    }
+    return ok;
+}
+
 static enum glint_status load_message(struct glint_dialog *dialog, const struct glint_json *value,
                                       size_t index, struct glint_error *err) {
     static const char *const roles[] = {"user", "assistant", "tool"};
@@ -100,7 +119,8 @@ static enum glint_status load_message(struct glint_dialog *dialog, const struct 
                     index);
     struct glint_dialog_message *message = glint_dialog_add(dialog, (enum glint_dialog_role)i_role);
     if (!message || !put_value(&message->json, value) ||
-        (i_role == 0 && !glint_kept_append(&message->text, content.data, content.n)))
+        !glint_kept_append(&message->text, content.data, content.n) ||
+        !load_parts(message, glint_json_get(value, "content")))
         return fail(err, GLINT_E_NOMEM, "out of memory");
     note_calls(dialog, value);
     return GLINT_OK;

@@ -4,6 +4,7 @@
 #ifndef GLINT_APPS_TALK_H
 #define GLINT_APPS_TALK_H
 
+#include "album.h"
 #include "answer_args.h"
 #include "answer_view.h"
 #include "dialog.h"
@@ -19,6 +20,8 @@ struct glint_talk {
     struct glint_session *session;
     struct glint_chat *chat;
     struct glint_dialog dialog;
+    struct glint_album album;         // pictures of all messages, then those of the next one
+    struct glint_dialog_message next; // its pictures, given by /image
     struct glint_answer_view view;
     struct glint_line_editor *editor;
     char *initial;      // owned: text that the next message starts from, or NULL
@@ -35,6 +38,16 @@ void glint_talk_note(struct glint_talk *talk, const char *format, ...)
 // talk_input.c: reads a message, of one line or several, onto an empty text; from talk->initial on.
 enum glint_line_result glint_talk_read(struct glint_talk *talk, const char *prompt,
                                        struct glint_kept_text *text);
+
+// talk_pictures.c: adds a picture to the next message. False after a note.
+bool glint_talk_add_picture(struct glint_talk *talk, const char *path);
+// Adds the user's message, with the next message's pictures and those whose paths are in the text.
+// False after a note, with nothing changed.
+bool glint_talk_add_message(struct glint_talk *talk, const char *text, size_t n);
+// The next message has no pictures any more; the album's owner drops them there.
+void glint_talk_forget_next(struct glint_talk *talk);
+// Keeps the first n messages and their pictures; those of the next one go too.
+void glint_talk_cut(struct glint_talk *talk, size_t n);
 
 // talk_answer.c: lets the model answer the conversation as it stands, and whoever is there answer
 // its calls. False when there is no answer: the conversation then ends in the user's message.

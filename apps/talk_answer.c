@@ -73,6 +73,11 @@ static enum glint_status generate(struct glint_talk *talk, struct turn_sink *sin
     enum glint_status status = glint_dialog_prompt(&talk->dialog, talk->chat, talk->engine, &prompt,
                                                    &options.turn.start, error);
     if (status == GLINT_OK)
+        status = glint_album_expand(&talk->album, talk->engine, &prompt, error);
+    if (status == GLINT_OK)
+        status =
+            glint_session_set_pictures(talk->session, talk->album.pictures, talk->album.n, error);
+    if (status == GLINT_OK)
         status = set_sampler(talk, error);
     if (status == GLINT_OK)
         status =

@@ -88,8 +88,10 @@ static void do_tools(struct glint_talk *talk, char *rest) {
 }
 
 static void do_image(struct glint_talk *talk, char *rest) {
-    (void)rest;
-    glint_talk_note(talk, "pictures are not built yet");
+    if (rest[0])
+        glint_talk_add_picture(talk, rest);
+    else
+        glint_talk_note(talk, "/image needs a file name; a path in the message itself does too");
 }
 
 static void do_save(struct glint_talk *talk, char *rest) {
@@ -100,6 +102,21 @@ static void do_save(struct glint_talk *talk, char *rest) {
         glint_talk_note(talk, "saved %zu messages to %s", talk->dialog.n_messages, rest);
     else
         glint_talk_note(talk, "%s", error.text);
+}
+
+// The pictures of a loaded conversation, after those there are. False after a note.
+static bool open_pictures(struct glint_talk *talk, const struct glint_dialog *loaded) {
+    for (size_t i = 0; i < loaded->n_messages; i++) {
+        const struct glint_dialog_message *message = &loaded->messages[i];
+        for (size_t k = 0; k < message->n_pictures; k++) {
+            struct glint_error error = {.status = GLINT_OK};
+            if (glint_album_add(&talk->album, message->pictures[k].path, &error) != GLINT_OK) {
+                glint_talk_note(talk, "messages[%zu]: %s", i, error.text);
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static void do_load(struct glint_talk *talk, char *rest) {
@@ -113,10 +130,14 @@ static void do_load(struct glint_talk *talk, char *rest) {
         glint_talk_note(talk, "%s", error.text);
         return;
     }
-    if (!is_sound(talk, &loaded)) {
+    size_t before = talk->album.n;
+    if (!is_sound(talk, &loaded) || !open_pictures(talk, &loaded)) {
+        glint_album_cut(&talk->album, before);
         glint_dialog_fini(&loaded);
         return;
     }
+    glint_album_drop(&talk->album, before);
+    glint_talk_forget_next(talk);
     glint_dialog_fini(&talk->dialog);
     talk->dialog = loaded;
     glint_talk_note(talk, "%zu messages from %s", loaded.n_messages, rest);
@@ -129,8 +150,25 @@ static void do_retry(struct glint_talk *talk, char *rest) {
         glint_talk_note(talk, "there is no question yet");
         return;
     }
-    glint_dialog_cut(&talk->dialog, last + 1);
+    glint_talk_cut(talk, last + 1);
     glint_talk_answer(talk);
+}
+
+// Takes the messages from i on back; its text and pictures become those of the next one.
+static void take_back(struct glint_talk *talk, size_t i) {
+    struct glint_dialog_message message = talk->dialog.messages[i];
+    talk->dialog.messages[i] = (struct glint_dialog_message){.role = message.role};
+    glint_talk_cut(talk, i);
+    free(talk->initial);
+    talk->initial = message.text.data;
+    for (size_t k = 0; k < message.n_pictures; k++) {
+        if (message.pictures[k].begin == message.pictures[k].end) // not by its path in the text
+            glint_talk_add_picture(talk, message.pictures[k].path);
+        free(message.pictures[k].path);
+    }
+    free(message.pictures);
+    free(message.json.data);
+    free(message.ids);
 }
 
 static void do_edit(struct glint_talk *talk, char *rest) {
@@ -139,24 +177,20 @@ static void do_edit(struct glint_talk *talk, char *rest) {
         glint_talk_note(talk, "there is no message to edit yet");
         return;
     }
-    struct glint_kept_text *text = &talk->dialog.messages[last].text;
+    take_back(talk, last);
     if (rest[0]) {
-        glint_dialog_cut(&talk->dialog, last);
-        if (glint_dialog_add_user(&talk->dialog, rest, strlen(rest)))
+        free(talk->initial);
+        talk->initial = NULL;
+        if (glint_talk_add_message(talk, rest, strlen(rest)))
             glint_talk_answer(talk);
-        return;
-    }
-    free(talk->initial);
-    talk->initial = text->data;
-    *text = (struct glint_kept_text){.data = NULL};
-    glint_dialog_cut(&talk->dialog, last);
-    if (!glint_line_editor_is_interactive(talk->editor))
+    } else if (!glint_line_editor_is_interactive(talk->editor)) {
         glint_talk_note(talk, "the last message is taken back");
+    }
 }
 
 static void do_clear(struct glint_talk *talk, char *rest) {
     (void)rest;
-    glint_dialog_cut(&talk->dialog, 0);
+    glint_talk_cut(talk, 0);
     glint_talk_note(talk, "a new conversation");
 }
 

@@ -169,6 +169,17 @@ def interrupt(check, folder, glint):
     t.close()
 
 
+def picture(check, folder, glint):
+    """A picture by its path in the text, and one by /image."""
+    t = start(check, folder, glint + " chat --temp 0")
+    t.keys("Describe ../tools/demo/shapes.png", "Enter")
+    check.screen(t, "picture")
+    t.keys("/im", "Tab", "../tools/demo/sha", "Tab", "Enter")
+    t.keys("How many shapes are there?", "Enter")
+    check.screen(t, "picture_command")
+    t.close()
+
+
 def escapes(check, folder, glint):
     """Control sequences of the model are shown, not obeyed."""
     t = start(check, folder, glint + " chat --temp 0 -n 9 --logit-bias %s=1000" % ESCAPE)
@@ -228,7 +239,7 @@ def main():
     os.chdir(os.path.join(HERE, ".."))
     AGAIN, ESCAPE = (id_of(glint, text) for text in (b" again", b"\033"))
     check = Check(args.update, args.names)
-    for part in (conversation, interrupt, escapes, resize, plain):
+    for part in (conversation, interrupt, picture, escapes, resize, plain):
         if args.names and part.__name__ not in args.names:
             continue
         with tempfile.TemporaryDirectory(prefix="glint-tmux-") as folder:

@@ -17,6 +17,8 @@
 
 #define WEATHER "/tools ../tools/demo/weather.json\n"
 
+#define SHAPES "../tools/demo/shapes.png"
+
 enum { TEXT_BYTES = 1 << 16 };
 
 static char out_text[TEXT_BYTES], err_text[TEXT_BYTES], folder[64], saved[96];
@@ -154,7 +156,7 @@ static void test_commands(void **state) {
     (void)state;
     assert_int_equal(
         TALK("/retry\n/edit\nWhat is 27 + 58?\n/retry\n/edit What is 12 + 30?\n/stats\n"
-             "/help\n/image x.png\n/exit\nWho are you?\n",
+             "/help\n/exit\nWho are you?\n",
              "-v"),
         0);
     expect_out("27 + 58 = 85\n27 + 58 = 85\n12 + 30 = 42\n");
@@ -176,6 +178,41 @@ static void test_commands(void **state) {
     expect_in(err_text, "tools: none");
     assert_int_equal(TALK("x\n", "--effort", "huge"), GLINT_EXIT_FAILED);
     assert_int_equal(TALK("x\n", "operand"), GLINT_EXIT_USAGE);
+}
+
+#define SEEN                                                                                       \
+    "I see a brown circle at the top left, a blue diamond at the top and a purple triangle at "    \
+    "the "                                                                                         \
+    "bottom right.\n"
+
+// By /image and by path in the text; another picture in its place is another conversation.
+static void test_pictures(void **state) {
+    (void)state;
+    char in[2048];
+    snprintf(in, sizeof in,
+             "/image " SHAPES "\nWhat do you see?\n/clear\nDescribe " SHAPES ".\n"
+             "/edit Describe \"" SHAPES
+             "\"\nHow many shapes are there?\n/save %s\n/clear\n/load %s\n"
+             "How many shapes are there?\n",
+             saved, saved);
+    assert_int_equal(TALK(in, "-v"), 0);
+    expect_out(SEEN SEEN SEEN "There are three shapes.\nThere are three shapes.\n");
+    expect_in(err_text, "picture " SHAPES ": 168 x 112 pixels, 24 tokens");
+    expect_in(err_text, "4 messages from");
+    assert_int_equal(TALK("Describe the picture.\n", "-q", "--image", SHAPES), 0);
+    expect_out(SEEN);
+    assert_int_equal(TALK("/image\n/image /nowhere.png\n/image CMakeLists.txt\n"
+                          "What is 27 + 58?\n",
+                          "-q"),
+                     0);
+    expect_in(err_text, "/image needs a file name");
+    expect_in(err_text, "/nowhere.png");
+    expect_in(err_text, "CMakeLists.txt: not a picture");
+    expect_out("27 + 58 = 85\n");
+    // Paths that are no pictures are text.
+    assert_int_equal(TALK("Say CMakeLists.txt and nowhere.png\n", "-v", "-n", "4"), 0);
+    assert_null(strstr(err_text, "picture "));
+    assert_int_equal(TALK("x\n", "--image", "/nowhere.png"), GLINT_EXIT_FAILED);
 }
 
 // A conversation too long for the context is refused, and the next one works.
@@ -262,7 +299,8 @@ int main(void) {
         cmocka_unit_test(test_remembers), cmocka_unit_test(test_tools),
         cmocka_unit_test(test_lines),     cmocka_unit_test(test_commands),
         cmocka_unit_test(test_full),      cmocka_unit_test(test_save_and_load),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_pictures),
+        cmocka_unit_test(test_seed),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
