@@ -214,7 +214,9 @@ static void mutated_outputs(void **state) {
             struct glint_stream_options options = case_options(c, &tools);
             struct stream_output output = case_output(c);
             bool literal = has_marker(&output.text);
-            options.no_calls = token_fixture_random(&random, 3) == 0;
+            uint32_t how = token_fixture_random(&random, 4); // tools twice, none allowed, none
+            options.no_calls = how == 0;
+            options.tools = how == 1 ? NULL : options.tools;
             mutate(&output, &random);
             bool limit = token_fixture_random(&random, 2) == 0;
             struct glint_message whole = {.calls = NULL};
