@@ -520,6 +520,46 @@ bool glint_turn_is_done(const struct glint_turn *turn);
 bool glint_turn_must_close_reasoning(const struct glint_turn *turn);
 size_t glint_turn_closing_ids(const struct glint_turn *turn, int32_t *ids, size_t n);
 
+// ---- constrained output ---------------------------------------------------------------------
+
+struct glint_constraint_options {
+    struct glint_json_text tools;  // as in the request
+    const char *tool_choice;       // NULL or "auto", "none", "required", or the name of a tool
+    bool one_call;                 // no calls after the first
+    struct glint_json_text schema; // JSON schema that the answer satisfies
+    bool json_object;              // or: the answer is any JSON object
+    enum glint_turn_start start;
+    const char *start_tool; // the tool addressed, for GLINT_TURN_TOOL
+    bool has_budget;        // limit on reasoning, as in glint_turn_options
+    size_t budget;
+};
+
+// What a turn may look like, followed token by token: whom it may address, calls that fit their
+// tools' schemas, an answer that fits its own. Reasoning stays free. A schema that cannot be
+// enforced is refused with its path and why (GLINT_E_UNSUPPORTED). The engine must stay open.
+struct glint_constraint;
+enum glint_status glint_constraint_open(struct glint_constraint **constraint,
+                                        struct glint_engine *engine,
+                                        const struct glint_constraint_options *options,
+                                        struct glint_error *err);
+void glint_constraint_close(struct glint_constraint **constraint);
+// The tokens that may come next: bit id % 32 of word id / 32, for every id of the vocabulary.
+// Valid until the next call.
+enum glint_status glint_constraint_mask(struct glint_constraint *constraint, const uint32_t **mask,
+                                        struct glint_error *err);
+// The token that comes next. GLINT_E_ARG when it is not allowed; nothing has changed then.
+enum glint_status glint_constraint_accept(struct glint_constraint *constraint, int32_t id,
+                                          struct glint_error *err);
+// Takes back the last n accepted tokens: any number up to 256 that were accepted.
+enum glint_status glint_constraint_rewind(struct glint_constraint *constraint, size_t n,
+                                          struct glint_error *err);
+// The turn has ended: nothing may follow.
+bool glint_constraint_is_done(const struct glint_constraint *constraint);
+// Draws of glint_session_sample obey the constraint, and are accepted by it; tokens that come by
+// other ways the caller accepts. Borrowed; NULL: none.
+void glint_session_set_constraint(struct glint_session *session,
+                                  struct glint_constraint *constraint);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 
 #include "base/alloc.h"
+#include "sample/token_mask.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,6 +125,7 @@ void glint_engine_close(struct glint_engine **engine_in) {
     glint_model_close(&engine->model);
     if (engine->backend)
         engine->backend->close(engine->backend);
+    glint_mask_space_close(&engine->mask_space);
     glint_vocab_close(&engine->vocab);
     glint_engine_files_close(&engine->files);
     glint_free(engine);

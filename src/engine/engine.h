@@ -35,7 +35,8 @@ struct glint_engine {
     int n_context, n_chunk, n_session;
     float *rows; // host [max_rows, width] or one row of the longest matrix, for taps
     struct glint_sampler_scratch *scratch;
-    struct glint_session **sessions; // [n_session], NULL where free
+    struct glint_session **sessions;     // [n_session], NULL where free
+    struct glint_mask_space *mask_space; // for constraints; NULL before the first
 };
 
 // What one session contributes to a step of round.c.
@@ -67,6 +68,7 @@ struct glint_session {
     struct glint_sampler *sampler; // NULL: the defaults
     int n_seen;    // tokens the sampler knows of, a drawn one included; -1: some were dropped
     int32_t drawn; // the last of them if it was drawn, else -1
+    struct glint_constraint *constraint; // borrowed; NULL: none
 };
 
 // Opens and reads what params name, nothing but headers. Also after a failure the files are the

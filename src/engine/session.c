@@ -286,8 +286,13 @@ enum glint_status glint_session_sample(struct glint_session *session, struct gli
                          (size_t)(length - session->n_seen));
     session->n_seen = length;
     session->drawn = -1;
-    GLINT_TRY(glint_sampler_sample(session->sampler, engine->scratch, logits_of(session), NULL,
+    const uint32_t *allowed = NULL;
+    if (session->constraint)
+        GLINT_TRY(glint_constraint_mask(session->constraint, &allowed, err));
+    GLINT_TRY(glint_sampler_sample(session->sampler, engine->scratch, logits_of(session), allowed,
                                    sample, err));
+    if (session->constraint)
+        GLINT_TRY(glint_constraint_accept(session->constraint, sample->id, err));
     glint_sampler_accept(session->sampler, sample->id);
     session->n_seen = length + 1;
     session->drawn = sample->id;
