@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// answer.c — the loop of draw, show, evaluate, and the end of reasoning at its budget.
+// answer.c — the loop of draw, show, evaluate, under what the request demands of the turn.
 #include "answer.h"
 
 #include "interrupt.h"
@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CLOSING = 32, MAX_HEADER = 64 };
-
 struct generation {
     struct glint_answer *answer;
     struct glint_engine *engine;
@@ -18,6 +16,7 @@ struct generation {
     const struct glint_answer_options *options;
     struct glint_turn *turn;               // NULL when raw
     struct glint_detokenizer *detokenizer; // NULL unless raw
+    struct glint_constraint *constraint;   // NULL when everything may come
     struct glint_error *err;
     bool done;
 };
@@ -72,7 +71,8 @@ static enum glint_status take(struct generation *g, int32_t id, float logprob) {
             return fail(g, GLINT_E_NOMEM, "out of memory");
         show_raw(g, text, n);
     }
-    g->done = stop && !g->options->ignore_eos;
+    g->done = (stop && !g->options->ignore_eos) ||
+              (g->constraint && glint_constraint_is_done(g->constraint));
     return GLINT_OK;
 }
 
@@ -83,70 +83,6 @@ static bool is_full(const struct generation *g) {
 
 static enum glint_status evaluate(struct generation *g, int32_t id) {
     return glint_engine_decode(g->engine, &g->session, &id, 1, g->err);
-}
-
-// Puts ids in as if they had been drawn.
-static enum glint_status put_in(struct generation *g, const int32_t *ids, size_t n) {
-    for (size_t i = 0; i < n && !is_full(g); i++) {
-        enum glint_status status = take(g, ids[i], 0);
-        if (status == GLINT_OK && !is_full(g))
-            status = evaluate(g, ids[i]);
-        if (status != GLINT_OK)
-            return status;
-    }
-    return GLINT_OK;
-}
-
-// Draws the header that follows the closed reasoning, without showing it. *n is 0 when it would
-// reason on, or is none.
-static enum glint_status draw_header(struct generation *g, int32_t *ids, size_t *n) {
-    char text[256] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < MAX_HEADER && !is_full(g); i++) {
-        struct glint_sample sample;
-        enum glint_status status = glint_session_sample(g->session, &sample, g->err);
-        if (status != GLINT_OK)
-            return status;
-        ids[i] = sample.id;
-        if (sample.id == glint_special_id(g->engine, "<|message|>")) {
-            *n = strcmp(text, " to=self") == 0 ? 0 : i + 1;
-            return GLINT_OK;
-        }
-        size_t n_bytes;
-        const char *bytes = glint_token_bytes(g->engine, sample.id, &n_bytes);
-        if (length + n_bytes >= sizeof text || strncmp(bytes, "<|", 2) == 0)
-            break;
-        memcpy(text + length, bytes, n_bytes);
-        length += n_bytes;
-        text[length] = 0;
-        status = evaluate(g, sample.id);
-        if (status != GLINT_OK)
-            return status;
-    }
-    *n = 0;
-    return GLINT_OK;
-}
-
-// Reasoning has used up its budget: ends it, and lets the model address anyone but itself.
-static enum glint_status close_reasoning(struct generation *g) {
-    int32_t closing[MAX_CLOSING], header[MAX_HEADER];
-    size_t n_header = 0, n = glint_turn_closing_ids(g->turn, closing, MAX_CLOSING);
-    enum glint_status status = put_in(g, closing, n < MAX_CLOSING ? n : MAX_CLOSING);
-    int before = glint_session_length(g->session);
-    if (status == GLINT_OK && g->options->turn.tools.data)
-        status = draw_header(g, header, &n_header);
-    if (status == GLINT_OK && glint_session_length(g->session) != before)
-        status = glint_session_truncate(g->session, before, g->err);
-    if (status == GLINT_OK && n_header != 0)
-        return put_in(g, header, n_header);
-    struct glint_text answer = {.data = " to=user<|message|>", .n = 19, .special = true};
-    struct glint_ids ids = {0};
-    if (status == GLINT_OK)
-        status = glint_tokenize(g->engine, &answer, &ids, g->err);
-    if (status == GLINT_OK)
-        status = put_in(g, ids.data, ids.n);
-    glint_ids_free(&ids);
-    return status;
 }
 
 // Whether the ids can stand for the turn: ended by the model, and no placeholder of media in them.
@@ -173,9 +109,6 @@ static enum glint_status generate(struct generation *g) {
         interrupted = glint_interrupt_seen();
         if (status == GLINT_OK && !g->done && !is_full(g) && !interrupted)
             status = evaluate(g, sample.id);
-        if (status == GLINT_OK && g->turn && !g->done && glint_turn_must_close_reasoning(g->turn) &&
-            !is_full(g) && !interrupted)
-            status = close_reasoning(g);
     }
     answer->finish = interrupted && !g->done ? "interrupt" : g->done ? "stop" : "length";
     answer->whole = g->done && is_whole(g);
@@ -207,6 +140,36 @@ static void pass_event(void *user, const struct glint_turn_event *event) {
         note->to->on_event(note->to->user, event);
 }
 
+// Calls that fit their tools, an answer that fits its schema, reasoning within its budget: drawn
+// that way, not checked afterwards.
+static enum glint_status constrain(struct generation *g) {
+    const struct glint_answer_options *options = g->options;
+    bool of_answer = options->schema.data || options->json_object;
+    bool of_turn = options->turn.tools.data || options->turn.has_budget || options->tool_choice;
+    const char *choice = options->tool_choice;
+    struct glint_constraint_options constraint = {
+        .schema = options->schema, .json_object = options->json_object, .start = GLINT_TURN_USER};
+    if (!of_answer && (options->raw || !of_turn))
+        return GLINT_OK;
+    if (!options->raw) {
+        constraint.tools = options->turn.tools;
+        constraint.tool_choice = choice;
+        constraint.loose_tools = !choice || strcmp(choice, "auto") == 0;
+        constraint.one_call = options->turn.one_call;
+        constraint.has_budget = options->turn.has_budget;
+        constraint.budget = options->turn.budget;
+        constraint.start = options->turn.start;
+        constraint.start_tool = options->turn.start_tool;
+        if (of_answer && constraint.start == GLINT_TURN_USER)
+            return fail(g, GLINT_E_ARG, "an answer that is continued cannot be held to a schema");
+    }
+    enum glint_status status =
+        glint_constraint_open(&g->constraint, g->engine, &constraint, g->err);
+    if (status == GLINT_OK)
+        glint_session_set_constraint(g->session, g->constraint);
+    return status;
+}
+
 enum glint_status glint_answer_generate(struct glint_answer *answer, struct glint_engine *engine,
                                         struct glint_session *session,
                                         const struct glint_ids *prompt,
@@ -219,9 +182,13 @@ enum glint_status glint_answer_generate(struct glint_answer *answer, struct glin
     turn.user = &note;
     struct glint_draft_stats before = glint_session_draft_stats(session);
     glint_session_expect(session, options->n_predict < 0 ? -1 : (int)options->n_predict);
+    turn.no_calls =
+        turn.no_calls || (options->tool_choice && strcmp(options->tool_choice, "none") == 0);
     double start = glint_now_ms();
     enum glint_status status = options->raw ? glint_detokenizer_open(&g.detokenizer, engine, err)
                                             : glint_turn_open(&g.turn, engine, &turn, err);
+    if (status == GLINT_OK)
+        status = constrain(&g);
     if (status == GLINT_OK)
         status = glint_session_sync(session, prompt->data, (int)prompt->n, &answer->n_reused, err);
     double begun = glint_now_ms();
@@ -237,6 +204,8 @@ enum glint_status glint_answer_generate(struct glint_answer *answer, struct glin
     answer->draft = (struct glint_draft_stats){after.n_round - before.n_round,
                                                after.n_proposed - before.n_proposed,
                                                after.n_accepted - before.n_accepted};
+    glint_session_set_constraint(session, NULL);
+    glint_constraint_close(&g.constraint);
     glint_turn_close(&g.turn);
     glint_detokenizer_close(&g.detokenizer);
     return status;

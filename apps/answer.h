@@ -8,6 +8,9 @@
 
 struct glint_answer_options {
     struct glint_turn_options turn;        // tools, start, stops, budget, and who gets the events
+    const char *tool_choice;               // as in glint_constraint_options
+    struct glint_json_text schema;         // of the answer
+    bool json_object;                      // the answer is any JSON object
     bool raw;                              // no dialect: all text is content; no stops, no budget
     bool ignore_eos;                       // go on after a stop token
     int64_t n_predict;                     // -1: no limit

@@ -5,6 +5,7 @@
 #include "engine_args.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void glint_answer_args_init(struct glint_answer_args *args) {
     *args = (struct glint_answer_args){.options = {.n_predict = -1}};
@@ -43,13 +44,43 @@ bool glint_answer_args_take(struct glint_answer_args *args, const struct glint_o
     case GLINT_ARG_TOOLS:
         args->tools_path = state->value;
         return true;
+    case GLINT_ARG_CHOICE:
+        args->options.tool_choice = state->value;
+        return true;
+    case GLINT_ARG_SCHEMA:
+        args->schema = state->value;
+        return true;
+    case GLINT_ARG_OBJECT:
+        args->options.json_object = true;
+        return true;
     default:
         return take_stop(args, state);
     }
 }
 
+// A schema is an object, true or false; anything else names a file.
+static bool is_schema(const char *text) {
+    text += strspn(text, " \t\r\n");
+    return *text == '{' || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+}
+
+static bool load_schema(struct glint_answer_args *args, const struct glint_command *command) {
+    struct glint_json_text *schema = &args->options.schema;
+    if (!args->schema)
+        return true;
+    schema->data = args->schema;
+    schema->n = strlen(args->schema);
+    if (is_schema(args->schema))
+        return true;
+    args->schema_text = glint_read_file(command, args->schema, &schema->n);
+    schema->data = args->schema_text;
+    return args->schema_text != NULL;
+}
+
 bool glint_answer_args_load(struct glint_answer_args *args, const struct glint_command *command) {
     struct glint_json_text *tools = &args->options.turn.tools;
+    if (!load_schema(args, command))
+        return false;
     if (!args->tools_path)
         return true;
     args->tools = glint_read_file(command, args->tools_path, &tools->n);
@@ -59,5 +90,7 @@ bool glint_answer_args_load(struct glint_answer_args *args, const struct glint_c
 
 void glint_answer_args_fini(struct glint_answer_args *args) {
     free(args->tools);
+    free(args->schema_text);
     args->tools = NULL;
+    args->schema_text = NULL;
 }

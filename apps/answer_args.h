@@ -13,6 +13,9 @@ enum {
     GLINT_ARG_BUDGET,
     GLINT_ARG_TOOLS,
     GLINT_ARG_STOP,
+    GLINT_ARG_CHOICE,
+    GLINT_ARG_SCHEMA,
+    GLINT_ARG_OBJECT,
 };
 
 #define GLINT_ANSWER_OPTIONS                                                                       \
@@ -29,7 +32,16 @@ enum {
          {"reasoning-budget"},                                                                     \
          "N",                                                                                      \
          "tokens that reasoning may take; then the answer begins"},                                \
-        {GLINT_ARG_TOOLS, {"tools"}, "FILE", "JSON array of tools the model may call"}, {          \
+        {GLINT_ARG_TOOLS, {"tools"}, "FILE", "JSON array of tools the model may call"},            \
+        {GLINT_ARG_CHOICE,                                                                         \
+         {"tool-choice"},                                                                          \
+         "CHOICE",                                                                                 \
+         "auto (default), none, required, or the tool to call"},                                   \
+        {GLINT_ARG_SCHEMA,                                                                         \
+         {"j", "json-schema"},                                                                     \
+         "FILE|TEXT",                                                                              \
+         "the answer is JSON that fits this schema"},                                              \
+        {GLINT_ARG_OBJECT, {"json-object"}, NULL, "the answer is a JSON object"}, {                \
         GLINT_ARG_STOP, {"stop"}, "TEXT", "a text that ends the answer; may be repeated"           \
     }
 
@@ -40,14 +52,16 @@ struct glint_answer_args {
     struct glint_answer_options options;
     const char *stops[GLINT_ARGS_MAX_STOPS];
     const char *tools_path;
-    char *tools; // owned
+    char *tools;        // owned
+    const char *schema; // a file's name, or the schema itself
+    char *schema_text;  // owned
 };
 
 void glint_answer_args_init(struct glint_answer_args *args);
 // Takes option `id` of state, one of those above. False when it was bad (a message was printed).
 bool glint_answer_args_take(struct glint_answer_args *args, const struct glint_options *state,
                             int id);
-// Reads the tools, if there are any. False after printing.
+// Reads the tools and the schema, if there are any. False after printing.
 bool glint_answer_args_load(struct glint_answer_args *args, const struct glint_command *command);
 void glint_answer_args_fini(struct glint_answer_args *args);
 

@@ -158,6 +158,8 @@ static bool read_prompt(struct run *run, int *result) {
         glint_report(&command, &error);
         return false;
     }
+    if (!glint_answer_args_load(&run->how, &command))
+        return false;
     if (run->prompt_ids) {
         int n;
         *result = GLINT_EXIT_USAGE;
@@ -166,8 +168,6 @@ static bool read_prompt(struct run *run, int *result) {
         run->input.n = (size_t)n;
         return true;
     }
-    if (!glint_answer_args_load(&run->how, &command))
-        return false;
     size_t n = run->prompt ? strlen(run->prompt) : 0;
     char *owned = run->file ? glint_read_file(&command, run->file, &n) : NULL;
     if (run->file && !owned)

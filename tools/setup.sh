@@ -19,6 +19,7 @@ build | webp         | libwebp-dev           | libwebp-devel       | libwebp    
 build | gif          | libgif-dev            | giflib-devel        | giflib      | giflib
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
+test  | jsonschema   | python3-jsonschema    | python3-jsonschema  | python-jsonschema | python
 ci    | fuzzer       | clang @clang-runtime@ | clang compiler-rt   | clang compiler-rt | llvm
 ci    | clang-format | @clang-format@        | clang-tools-extra   | clang       | clang-format@14
 ci    | git          | git                   | git                 | git         | git
@@ -38,6 +39,9 @@ has() {
         webp) echo '#include <webp/demux.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         gif) echo '#include <gif_lib.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         python) command -v python3 >/dev/null ;;
+        jsonschema)
+            python3 -c 'import jsonschema' 2>/dev/null ||
+                /usr/bin/python3 -c 'import jsonschema' 2>/dev/null || [ "$(uname)" = Darwin ] ;;
         fuzzer)
             echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d[0] == n; }' |
                 clang -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2>/dev/null ;;

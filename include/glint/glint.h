@@ -523,9 +523,10 @@ size_t glint_turn_closing_ids(const struct glint_turn *turn, int32_t *ids, size_
 // ---- constrained output ---------------------------------------------------------------------
 
 struct glint_constraint_options {
-    struct glint_json_text tools;  // as in the request
-    const char *tool_choice;       // NULL or "auto", "none", "required", or the name of a tool
-    bool one_call;                 // no calls after the first
+    struct glint_json_text tools; // as in the request
+    const char *tool_choice;      // NULL or "auto", "none", "required", or the name of a tool
+    bool one_call;                // no calls after the first
+    bool loose_tools; // a tool whose schema cannot be enforced may be called with any parameters
     struct glint_json_text schema; // JSON schema that the answer satisfies
     bool json_object;              // or: the answer is any JSON object
     enum glint_turn_start start;

@@ -137,7 +137,7 @@ static uint32_t add_user_body(struct builder *b) {
     return glint_grammar_lex(b->grammar, b->grammar->any, add_either(b, add_end(b), add_again(b)));
 }
 
-// The body of a call, compiled on first use: one document a tool.
+// The body of a call: one document a tool.
 static enum glint_status add_call_body(struct builder *b, const struct glint_tool *tool,
                                        uint32_t *body, struct glint_error *err) {
     static const struct glint_json none = {.kind = GLINT_JSON_OBJECT};
@@ -147,7 +147,13 @@ static enum glint_status add_call_body(struct builder *b, const struct glint_too
              (size_t)(tool - b->rules->tools->tools));
     struct glint_schema_compiler *compiler =
         add_compiler(b, tool->parameters ? tool->parameters : &none, name, true);
-    GLINT_TRY(glint_call_grammar(compiler, tool, &choice, err));
+    enum glint_status status = glint_call_grammar(compiler, tool, &choice, err);
+    if (b->rules->loose_tools && (status == GLINT_E_UNSUPPORTED || status == GLINT_E_LIMIT)) {
+        struct glint_tool loose = {.name = tool->name};
+        compiler->n_done = compiler->n_values; // what was begun is not used
+        status = glint_call_grammar(compiler, &loose, &choice, err);
+    }
+    GLINT_TRY(status);
     b->choices[b->n_compilers - 1] = choice;
     bool last = b->rules->one_call || b->choice == CHOICE_NAMED;
     uint32_t next = last ? add_end(b) : add_either(b, add_end(b), add_again(b));

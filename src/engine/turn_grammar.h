@@ -8,8 +8,8 @@
 
 struct glint_turn_rules {
     const struct glint_tool_set *tools;
-    const char *tool_choice; // NULL or "auto", "none", "required", a tool's name
-    bool one_call;
+    const char *tool_choice;         // NULL or "auto", "none", "required", a tool's name
+    bool one_call, loose_tools;      // as in glint_constraint_options
     const struct glint_json *schema; // of the answer; NULL: free
     bool json_object;                // the answer is any object
     enum glint_turn_start start;

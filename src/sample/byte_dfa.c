@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WIDE_BYTES = 16 };
+
 void glint_dfa_fini(struct glint_dfa *dfa) {
     glint_free(dfa->states);
     glint_free(dfa->edges);
@@ -77,8 +79,6 @@ static void add_word_state(struct glint_dfa *dfa, const struct glint_view *words
         queue[(*n_queue)++] = (struct word_range){at, end, range->depth + 1, target};
         at = end;
     }
-    if (state->n_edges > 64)
-        state->flags |= GLINT_DFA_WIDE;
 }
 
 uint32_t glint_dfa_words(struct glint_dfa *dfa, struct glint_view *words, size_t n) {
@@ -124,7 +124,7 @@ uint32_t glint_dfa_without_first(struct glint_dfa *dfa, uint32_t state, const ch
         made.n_edges++;
     }
     made.flags = (uint16_t)(dfa->states[state].flags & ~(unsigned)GLINT_DFA_WIDE);
-    made.flags = (uint16_t)(made.flags | (n_bytes > 64 ? GLINT_DFA_WIDE : 0));
+    made.flags = (uint16_t)(made.flags | (n_bytes > WIDE_BYTES ? GLINT_DFA_WIDE : 0));
     dfa->states[dfa->n_states] = made;
     return (uint32_t)dfa->n_states++;
 }
@@ -268,7 +268,7 @@ static void append_live(struct glint_dfa *dfa, const struct glint_dfa *made, con
             n_bytes += edges[e].high - edges[e].low + 1u;
             n_kept++;
         }
-        uint16_t flags = (uint16_t)(state.flags | (n_bytes > 64 ? GLINT_DFA_WIDE : 0));
+        uint16_t flags = (uint16_t)(state.flags | (n_bytes > WIDE_BYTES ? GLINT_DFA_WIDE : 0));
         dfa->states[dfa->n_states++] = (struct glint_dfa_state){first, n_kept, flags};
     }
 }

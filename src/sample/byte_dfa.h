@@ -12,7 +12,7 @@
 enum {
     GLINT_DFA_ACCEPT = 1,   // the lexeme may end here
     GLINT_DFA_BOUNDARY = 2, // between two characters: entering it counts one
-    GLINT_DFA_WIDE = 4,     // more than 64 bytes lead on
+    GLINT_DFA_WIDE = 4,     // many bytes lead on: its tokens are worth a table
 };
 #define GLINT_DFA_NONE UINT32_MAX
 enum { GLINT_DFA_MAX_STATES = 20000 }; // of one machine

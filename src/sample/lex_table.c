@@ -79,6 +79,10 @@ static bool more(void **block, size_t *capacity, size_t n, size_t size) {
     return true;
 }
 
+static void set_bit(uint32_t *bits, int32_t id) {
+    bits[id >> 5] |= 1u << (id & 31);
+}
+
 static void add_leaving(struct table_build *b, uint32_t node, uint32_t count, bool here) {
     void *block = b->leaving;
     b->failed = b->failed || !more(&block, &b->leaving_capacity, b->n_leaving, sizeof *b->leaving);
@@ -90,6 +94,11 @@ static void add_leaving(struct table_build *b, uint32_t node, uint32_t count, bo
 static void add_inside(struct table_build *b, uint32_t i, const struct glint_dfa_state *state,
                        uint32_t count) {
     const struct glint_trie_node *node = &b->query->trie->nodes[i];
+    if (!b->query->counted) {
+        for (uint32_t at = node->first_id; at < node[1].first_id; at++)
+            set_bit(b->table->inside, b->query->trie->ids[at]);
+        return;
+    }
     // A character that has begun needs its place too.
     uint32_t need = count + !(state->flags & (GLINT_DFA_BOUNDARY | GLINT_DFA_ACCEPT));
     for (uint32_t at = node->first_id; at < node[1].first_id && !b->failed; at++) {
@@ -133,10 +142,6 @@ static void pass(struct table_build *b) {
 
 // ---- tokens that stay -------------------------------------------------------------------------
 
-static void set_bit(uint32_t *bits, int32_t id) {
-    bits[id >> 5] |= 1u << (id & 31);
-}
-
 static void sort_needs(struct table_build *b) {
     struct glint_lex_table *table = b->table;
     for (size_t i = 0; i < b->n_needs; i++)
@@ -144,8 +149,7 @@ static void sort_needs(struct table_build *b) {
     table->n_ids = (uint32_t)b->n_needs;
     table->ids = glint_alloc(b->n_needs, sizeof *table->ids);
     table->need_begins = glint_alloc((size_t)table->max_need + 3, sizeof *table->need_begins);
-    table->inside = glint_alloc(b->query->n_words, sizeof *table->inside);
-    if (!table->ids || !table->need_begins || !table->inside) {
+    if (!table->ids || !table->need_begins) {
         b->failed = true;
         return;
     }
@@ -163,7 +167,7 @@ static void sort_needs(struct table_build *b) {
 static void fill_upto(struct table_build *b) {
     struct glint_lex_table *table = b->table;
     size_t n_words = b->query->n_words;
-    if (!b->query->counted || table->n_ids <= FEW_IDS)
+    if (table->n_ids <= FEW_IDS)
         return;
     for (uint32_t need = 0; need < GLINT_TABLE_STEPS; need++) {
         uint32_t *bits = glint_alloc(n_words, sizeof *bits);
@@ -325,15 +329,17 @@ static struct glint_lex_table *make_table(const struct glint_lex_query *query) {
     b.rows = glint_alloc(query->dfa->n_states, sizeof *b.rows);
     b.states = glint_alloc(n_path, sizeof *b.states);
     b.counts = glint_alloc(n_path, sizeof *b.counts);
-    b.failed = !b.table || !b.rows || !b.states || !b.counts;
+    if (b.table)
+        b.table->inside = glint_alloc(query->n_words, sizeof *b.table->inside);
+    b.failed = !b.table || !b.table->inside || !b.rows || !b.states || !b.counts;
     if (!b.failed) {
         b.table->state = query->state;
         b.table->node = query->node;
         pass(&b);
     }
-    if (!b.failed)
+    if (!b.failed && query->counted)
         sort_needs(&b);
-    if (!b.failed)
+    if (!b.failed && query->counted)
         fill_upto(&b);
     if (!b.failed)
         build_tails(&b);

@@ -21,7 +21,8 @@ struct glint_tail_trie {
 struct glint_lex_table {
     uint32_t state, node; // the key
     uint32_t *inside;     // bit set of the tokens that stay inside
-    int32_t *ids;         // the same tokens, by the characters they need
+    // The rest only where characters are counted.
+    int32_t *ids; // the same tokens, by the characters they need
     uint32_t n_ids;
     uint32_t *need_begins; // [max_need + 2] into ids: those that need as many
     uint32_t max_need;
@@ -42,7 +43,7 @@ struct glint_lex_query {
     const struct glint_token_trie *trie;
     size_t n_words; // of a bit set
     uint32_t state, node;
-    bool counted; // `upto` is wanted
+    bool counted; // characters are
 };
 // The table, made when it is not there; NULL when out of memory.
 const struct glint_lex_table *glint_lex_tables_get(struct glint_lex_tables *tables,

@@ -91,6 +91,14 @@ static void set_ids(const struct job *job, const struct tree *tree, uint32_t i) 
             set_id(job, tree->ids[at]);
 }
 
+static void add_range(uint32_t bytes[8], const struct glint_dfa_edge *edge) {
+    for (unsigned word = edge->low >> 5; word <= edge->high >> 5; word++) {
+        unsigned low = word == edge->low >> 5 ? edge->low & 31 : 0;
+        unsigned high = word == edge->high >> 5 ? edge->high & 31 : 31;
+        bytes[word] |= UINT32_MAX >> (31 - high) & UINT32_MAX << low;
+    }
+}
+
 // The bytes that may follow the places [begin, end).
 static void collect_bytes(const struct job *job, size_t begin, size_t end, uint32_t bytes[8]) {
     const struct glint_grammar *grammar = job->matcher->grammar;
@@ -100,11 +108,8 @@ static void collect_bytes(const struct job *job, size_t begin, size_t end, uint3
         if (grammar->nodes[place->node].kind != GLINT_NODE_LEX)
             continue;
         const struct glint_dfa_state *state = &grammar->dfa.states[place->state];
-        for (uint16_t e = 0; e < state->n_edges; e++) {
-            const struct glint_dfa_edge *edge = &grammar->dfa.edges[state->first_edge + e];
-            for (unsigned byte = edge->low; byte <= edge->high; byte++)
-                bytes[byte >> 5] |= 1u << (byte & 31);
-        }
+        for (uint16_t e = 0; e < state->n_edges; e++)
+            add_range(bytes, &grammar->dfa.edges[state->first_edge + e]);
     }
 }
 
@@ -174,7 +179,7 @@ static void add_bits(const struct job *job, const uint32_t *bits) {
 
 // Tokens that stay inside the lexeme and need at most `room` characters.
 static void add_inside(const struct job *job, const struct glint_lex_table *table, uint32_t room) {
-    if (room >= table->max_need) {
+    if (room >= table->max_need) { // also where nothing is counted
         add_bits(job, table->inside);
     } else if (room < GLINT_TABLE_STEPS && table->upto[room]) {
         add_bits(job, table->upto[room]);
@@ -195,12 +200,13 @@ static void apply_table(struct job *job, struct glint_place place, uint32_t node
     const struct glint_grammar *grammar = job->matcher->grammar;
     const struct glint_node *lex = &grammar->nodes[place.node];
     bool shared = place.state < grammar->n_shared;
+    bool counts = lex->most != GLINT_NO_LIMIT || lex->least > 0;
     struct glint_lex_query query = {.dfa = &grammar->dfa,
                                     .trie = &walk->space->trie,
                                     .n_words = walk->space->n_words,
                                     .state = place.state,
                                     .node = node,
-                                    .counted = shared};
+                                    .counted = shared || counts};
     const struct glint_lex_table *table =
         glint_lex_tables_get(shared ? &walk->space->tables : &walk->tables, &query);
     if (!table) {
@@ -208,7 +214,6 @@ static void apply_table(struct job *job, struct glint_place place, uint32_t node
         return;
     }
     add_inside(job, table, lex->most == GLINT_NO_LIMIT ? GLINT_NO_LIMIT : lex->most - place.count);
-    bool counts = lex->most != GLINT_NO_LIMIT || lex->least > 0;
     struct tree tails = {.nodes = table->tails.nodes,
                          .ids = table->tails.ids,
                          .counts = counts ? table->tails.counts : NULL,
