@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-// A JSON string in quotes; text is UTF-8 of n bytes.
+// A JSON string in quotes; what is not UTF-8 among the n bytes becomes U+FFFD.
 void glint_json_out_string(FILE *out, const char *text, size_t n);
 
 #endif

@@ -64,6 +64,7 @@ APPS_ALLOWED = [
     (re.compile(r"apps/(cmd_)?(convert|quantize|imatrix|inspect|known)(_\w+)?\.[ch]$"),
      "base format quant"),
     (re.compile(r"apps/dialog_file\.c$"), "base format"),
+    (re.compile(r"apps/json_out\.c$"), "base"),
     (re.compile(r"apps/(cmd_)?serve(_\w+)?\.[ch]$"), "server"),
 ]
 
