@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_peak_vnni.c — the int8 dot product rate: independent chains in registers. Built with the
+// bench_peak_vnni.c — the rates of int8 dot products and of float32 multiply-adds: independent
+// chains in registers. Built with the
 // flags of the VNNI tier and called only where the machine has it.
 #include "bench_peak.h"
 
@@ -29,4 +30,26 @@ void bench_peak_dot(void *context, int i_worker, int n_workers) {
     for (int i = 1; i < CHAINS; i++)
         sum[0] = _mm512_add_epi32(sum[0], sum[i]);
     *sink = (uint64_t)_mm512_reduce_add_epi32(sum[0]);
+}
+
+double bench_peak_fma_products(void) {
+    return (double)rounds * CHAINS * 16;
+}
+
+void bench_peak_fma(void *context, int i_worker, int n_workers) {
+    (void)i_worker;
+    (void)n_workers;
+    volatile uint64_t *sink = context;
+    __m512 sum[CHAINS], x = _mm512_set1_ps(0.5f);
+    for (int i = 0; i < CHAINS; i++)
+        sum[i] = _mm512_set1_ps((float)i);
+    for (long k = 0; k < rounds; k++) {
+        __asm__ volatile("" : "+v"(x));
+#pragma GCC unroll 12
+        for (int i = 0; i < CHAINS; i++)
+            sum[i] = _mm512_fmadd_ps(sum[i], x, x);
+    }
+    for (int i = 1; i < CHAINS; i++)
+        sum[0] = _mm512_add_ps(sum[0], sum[i]);
+    *sink = (uint64_t)_mm512_reduce_add_ps(sum[0]);
 }
