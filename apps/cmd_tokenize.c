@@ -4,13 +4,13 @@
 // small for any ordinary text; one without such a place is kept whole.
 #include "cmd.h"
 #include "options.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <glint/glint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { OPT_MODEL = 1, OPT_SPECIAL, OPT_BOS, OPT_IDS, OPT_VERBOSE };
@@ -46,14 +46,8 @@ struct block {
 
 struct counts {
     uint64_t n_bytes, n_ids;
-    double seconds; // spent encoding
+    double ms; // spent encoding
 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // Fills the block up; false after printing what went wrong.
 static bool fill(struct block *block) {
@@ -108,12 +102,12 @@ static bool encode(const struct glint_engine *engine, const struct glint_text *t
                    struct block *block, struct counts *counts) {
     struct glint_ids ids;
     struct glint_error err;
-    double begin = now();
+    double begin = glint_now_ms();
     if (glint_tokenize(engine, text, &ids, &err) != GLINT_OK) {
         fprintf(stderr, "glint tokenize: %s\n", err.text);
         return false;
     }
-    counts->seconds += now() - begin;
+    counts->ms += glint_now_ms() - begin;
     counts->n_bytes += text->n;
     counts->n_ids += ids.n;
     print_ids(&ids);
@@ -168,7 +162,7 @@ static int run(const struct request *request) {
     if (done && request->verbose)
         fprintf(stderr, "%llu bytes, %llu tokens, %.3f s, %.1f MB/s\n",
                 (unsigned long long)counts.n_bytes, (unsigned long long)counts.n_ids,
-                counts.seconds, (double)counts.n_bytes * 1e-6 / counts.seconds);
+                counts.ms / 1e3, glint_per_second((double)counts.n_bytes * 1e-6, counts.ms));
     return done ? GLINT_EXIT_OK : GLINT_EXIT_FAILED;
 }
 
