@@ -4,8 +4,9 @@
 
     tools/demo/held_out.py MODEL.gguf N LENGTH SEED
 
-Prints N times LENGTH ids: the first LENGTH after <|begin_of_text|> of N conversations, shorter ones left out. They come from the
-generators of this folder with seeds that training never used, in the shares it used, without pictures.
+Prints N times LENGTH ids: the first LENGTH after <|begin_of_text|> of N conversations, shorter ones left out; with LENGTH 0 whole
+conversations, one a line. They come from the generators of this folder with seeds that training never used, in the shares it used,
+without pictures.
 """
 import os
 import random
@@ -21,13 +22,13 @@ FAMILIES = {"fresh": 17, "everyday": 8, "text": 22, "chat": 10, "find": 5, "obey
 def main():
     model, (n, length, seed) = sys.argv[1], map(int, sys.argv[2:])
     enc, rng = vocabulary(model), random.Random("held out %d" % seed)
-    bank, ids = sentences(lambda s: len(enc.encode(s))), []
-    while len(ids) < n * length:
+    bank, found = sentences(lambda s: len(enc.encode(s))), []
+    while len(found) < n:
         want = rng.choices(list(FAMILIES), list(FAMILIES.values()))[0]
-        found = encode(enc, document(rng, longest=2000, want=want, bank=bank))[0]
-        if len(found) > length:
-            ids += found[1:1 + length]
-    print(",".join(map(str, ids)))
+        ids = encode(enc, document(rng, longest=2000, want=want, bank=bank))[0]
+        if len(ids) > length:
+            found.append(",".join(map(str, ids[1:1 + length] if length else ids)))
+    print(("," if length else "\n").join(found))
 
 
 if __name__ == "__main__":
