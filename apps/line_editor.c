@@ -154,12 +154,12 @@ static int read_character(EditLine *edit, wchar_t *c) {
     }
 }
 
-static unsigned char key_newline(EditLine *edit, int c) {
+static unsigned char key_newline(EditLine *edit, wint_t c) {
     (void)c;
     return el_insertstr(edit, "\n") == 0 ? CC_REFRESH : CC_ERROR;
 }
 
-static unsigned char key_initial(EditLine *edit, int c) {
+static unsigned char key_initial(EditLine *edit, wint_t c) {
     (void)c;
     const char *initial = editor_of(edit)->initial;
     return initial && el_insertstr(edit, initial) == 0 ? CC_REFRESH : CC_NORM;
@@ -204,7 +204,7 @@ static const char *put_aside(struct glint_line_editor *editor, char *text) {
     return paste->name;
 }
 
-static unsigned char key_paste(EditLine *edit, int c) {
+static unsigned char key_paste(EditLine *edit, wint_t c) {
     size_t n;
     (void)c;
     char *text = read_paste(edit, &n);
@@ -218,13 +218,13 @@ static unsigned char key_paste(EditLine *edit, int c) {
 }
 
 // Tab: a word at the beginning of the line, else a file name.
-static unsigned char key_complete(EditLine *edit, int c) {
+static unsigned char key_complete(EditLine *edit, wint_t c) {
     const struct glint_line_editor *editor = editor_of(edit);
     const LineInfo *line = el_line(edit);
     size_t n = (size_t)(line->cursor - line->buffer);
     const char *found = NULL;
     if (memchr(line->buffer, ' ', n))
-        return _el_fn_complete(edit, c);
+        return _el_fn_complete(edit, (int)c);
     for (const char *const *word = editor->words; *word; word++) {
         if (strncmp(*word, line->buffer, n) != 0)
             continue;
@@ -233,7 +233,7 @@ static unsigned char key_complete(EditLine *edit, int c) {
         found = *word;
     }
     if (!found)
-        return _el_fn_complete(edit, c);
+        return _el_fn_complete(edit, (int)c);
     if (el_insertstr(edit, found + n) != 0 || el_insertstr(edit, " ") != 0)
         return CC_ERROR;
     return CC_REFRESH;
@@ -333,13 +333,14 @@ static void open_history(struct glint_line_editor *editor) {
 
 static void bind_keys(EditLine *edit) {
     static const struct {
-        const char *name, *help, *keys[3];
-        unsigned char (*function)(EditLine *, int);
+        const wchar_t *wide;
+        const char *name, *keys[3];
+        unsigned char (*function)(EditLine *, wint_t);
     } keys[] = {
-        {"glint-newline", "a line break", {"\033\r", "\033\n"}, key_newline},
-        {"glint-paste", "text pasted", {PASTE_BEGIN}, key_paste},
-        {"glint-initial", "the text to start from", {INITIAL_KEY}, key_initial},
-        {"glint-complete", "completes a command or a file name", {"\t"}, key_complete},
+        {L"glint-newline", "glint-newline", {"\033\r", "\033\n"}, key_newline},
+        {L"glint-paste", "glint-paste", {PASTE_BEGIN}, key_paste},
+        {L"glint-initial", "glint-initial", {INITIAL_KEY}, key_initial},
+        {L"glint-complete", "glint-complete", {"\t"}, key_complete},
     };
     static const char *const builtin[][2] = {
         {"\033[1~", "ed-move-to-beg"},      {"\033[4~", "ed-move-to-end"},
@@ -349,7 +350,8 @@ static void bind_keys(EditLine *edit) {
         {"\033[1;5D", "ed-prev-word"},
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        el_set(edit, EL_ADDFN, keys[i].name, keys[i].help, keys[i].function);
+        // Its narrow sister loses memory.
+        el_wset(edit, EL_ADDFN, keys[i].wide, keys[i].wide, keys[i].function);
         for (int k = 0; k < 3 && keys[i].keys[k]; k++)
             el_set(edit, EL_BIND, keys[i].keys[k], keys[i].name, NULL);
     }

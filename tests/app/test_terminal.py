@@ -36,9 +36,11 @@ def masked(screen):
 
 class Terminal:
     """One program in a tmux of its own."""
+    n = 0  # of them so far
 
     def __init__(self, folder, command, environment=None, columns=120):
-        self.base = ["tmux", "-L", "glint", "-f", "/dev/null"]
+        Terminal.n += 1
+        self.base = ["tmux", "-L", "glint%d" % Terminal.n, "-f", "/dev/null"]
         kept = {k: os.environ[k] for k in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")
                 if k in os.environ}
         self.env = {**kept, "TMUX_TMPDIR": folder, "HOME": folder, "LC_ALL": "C.UTF-8"}
@@ -149,6 +151,10 @@ def conversation(check, folder, glint):
     check.until(t, "leaves\n>")
     t.keys("C-c")
     check.screen(t, "left")
+    t.close()
+    t = start(check, folder, glint + " chat --temp 0")
+    t.keys("Up", "Up")  # what was typed the last time
+    check.screen(t, "history_kept")
     t.close()
 
 
