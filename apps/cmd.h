@@ -17,6 +17,7 @@ int glint_cmd_parse(int argc, char **argv);
 int glint_cmd_perplexity(int argc, char **argv);
 int glint_cmd_quantize(int argc, char **argv);
 int glint_cmd_run(int argc, char **argv);
+int glint_cmd_serve(int argc, char **argv); // where libmicrohttpd was found
 int glint_cmd_template(int argc, char **argv);
 int glint_cmd_tokenize(int argc, char **argv);
 

@@ -209,6 +209,10 @@ static void seek_draft(struct glint_engine_args *args) {
         args->params.draft_path = args->draft_path;
 }
 
+bool glint_engine_args_model(struct glint_engine_args *args, const struct glint_command *command) {
+    return args->params.model_path || use_default_model(args, command);
+}
+
 struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
                                             const struct glint_command *command) {
     struct glint_error error = {0};
@@ -216,7 +220,7 @@ struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
     if (!args->seed_given)
         args->sampling.seed = (uint64_t)time(NULL);
     glint_interrupt_watch();
-    if (!args->params.model_path && !use_default_model(args, command))
+    if (!glint_engine_args_model(args, command))
         return NULL;
     if (args->seek_draft)
         seek_draft(args);

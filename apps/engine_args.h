@@ -112,6 +112,9 @@ void glint_engine_args_init(struct glint_engine_args *args);
 // in the macros above is a mistake of ours.
 bool glint_engine_args_take(struct glint_engine_args *args, const struct glint_options *state,
                             int id);
+// Takes the model that ships with glint when none was named. False after printing that it is not
+// there.
+bool glint_engine_args_model(struct glint_engine_args *args, const struct glint_command *command);
 // Opens the engine, on the model that ships with glint when none was named; prints the error
 // itself. NULL on failure.
 struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,

@@ -17,6 +17,7 @@ build | png          | libpng-dev            | libpng-devel        | libpng     
 build | jpeg         | libjpeg-dev           | libjpeg-turbo-devel | libjpeg-turbo | jpeg-turbo
 build | webp         | libwebp-dev           | libwebp-devel       | libwebp     | webp
 build | gif          | libgif-dev            | giflib-devel        | giflib      | giflib
+build | microhttpd   | libmicrohttpd-dev     | libmicrohttpd-devel | libmicrohttpd | libmicrohttpd
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
 test  | jsonschema   | python3-jsonschema    | python3-jsonschema  | python-jsonschema | python
@@ -38,6 +39,8 @@ has() {
         jpeg) printf '#include <%s.h>\n' stdio jpeglib | cc -E -x c - >/dev/null 2>&1 ;;
         webp) echo '#include <webp/demux.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         gif) echo '#include <gif_lib.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        microhttpd)
+            echo '#include <microhttpd.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         python) command -v python3 >/dev/null ;;
         jsonschema)
             python3 -c 'import jsonschema' 2>/dev/null ||

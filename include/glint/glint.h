@@ -9,7 +9,8 @@
 // struct glint_error * (may be NULL) whose text names file, field, what was found and what was
 // expected. open/close own a handle; close(&h) sets it to NULL and accepts NULL. Strings are
 // UTF-8. Sizes are bytes, counts are tokens unless the name says otherwise. One thread uses an
-// engine and its sessions at a time.
+// engine and its sessions at a time; functions that take a const engine or chat, and turns and
+// detokenizers of one thread each, may run beside it.
 #ifndef GLINT_GLINT_H
 #define GLINT_GLINT_H
 
@@ -156,6 +157,10 @@ enum glint_status glint_session_eval(struct glint_session *session, const struct
 enum glint_status glint_session_sync(struct glint_session *session, const int32_t *ids, int n,
                                      int *n_reused, struct glint_error *err);
 
+// How many tokens of ids, with the pictures that are set, a session could keep if it had to hold
+// exactly those: the length of the longest common prefix, 0 when it cannot go on from there.
+int glint_session_reusable(const struct glint_session *session, const int32_t *ids, int n);
+
 // Drops tokens from the end. GLINT_E_LIMIT when the sliding layers no longer hold the window
 // before `length`; nothing has changed then.
 enum glint_status glint_session_truncate(struct glint_session *session, int length,
@@ -299,6 +304,8 @@ size_t glint_tokenize_cut(const char *data, size_t n);
 bool glint_is_stop(const struct glint_engine *engine, int32_t id);
 // Bytes of an ordinary token, literal text of a special one; n may be NULL.
 const char *glint_token_bytes(const struct glint_engine *engine, int32_t id, size_t *n);
+// True for control tokens, which stand for no text of their own.
+bool glint_is_special(const struct glint_engine *engine, int32_t id);
 // Id of the special token with this text, or -1.
 int32_t glint_special_id(const struct glint_engine *engine, const char *text);
 

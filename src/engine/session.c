@@ -223,12 +223,9 @@ enum glint_status glint_session_truncate(struct glint_session *session, int leng
     return GLINT_OK;
 }
 
-enum glint_status glint_session_sync(struct glint_session *session, const int32_t *ids, int n,
-                                     int *n_reused, struct glint_error *err) {
-    GLINT_TRY(check_prompt(session, 0, ids, n, err));
+int glint_session_reusable(const struct glint_session *session, const int32_t *ids, int n) {
     int held = glint_session_length(session), keep = 0;
     struct glint_picture_walk walk = glint_picture_walk_at(session, 0);
-    GLINT_TRY(glint_picture_walk_check(session, ids, n, err));
     while (keep < held && keep < n && session->ids[keep] == ids[keep]) {
         glint_picture_walk_key(&walk, ids[keep]);
         if (session->keys && session->keys[keep] != walk.key)
@@ -238,8 +235,17 @@ enum glint_status glint_session_sync(struct glint_session *session, const int32_
     bool whole = keep == n && keep == held && session->has_logits;
     if (keep == n && !whole)
         keep = n - 1; // the last token's logits are wanted
-    if (!glint_kv_can_truncate(session->engine->kv, session->slot, keep))
+    if (keep < 0 || !glint_kv_can_truncate(session->engine->kv, session->slot, keep))
         keep = 0;
+    return keep;
+}
+
+enum glint_status glint_session_sync(struct glint_session *session, const int32_t *ids, int n,
+                                     int *n_reused, struct glint_error *err) {
+    GLINT_TRY(check_prompt(session, 0, ids, n, err));
+    GLINT_TRY(glint_picture_walk_check(session, ids, n, err));
+    int keep = glint_session_reusable(session, ids, n);
+    bool whole = keep == n;
     if (n_reused)
         *n_reused = keep;
     if (whole)

@@ -46,6 +46,10 @@ const char *glint_token_bytes(const struct glint_engine *engine, int32_t id, siz
     return bytes.data;
 }
 
+bool glint_is_special(const struct glint_engine *engine, int32_t id) {
+    return glint_vocab_is_special(engine->vocab, id);
+}
+
 int32_t glint_special_id(const struct glint_engine *engine, const char *text) {
     return glint_vocab_find_special(engine->vocab, glint_view_of(text));
 }

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// cmd_serve.c — `glint serve`: the HTTP server, from its flags to its graceful end.
+#include "cmd.h"
+#include "default_model.h"
+#include "engine_args.h"
+#include "interrupt.h"
+#include "server/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    OPT_HOST = 1,
+    OPT_PORT,
+    OPT_ALIAS,
+    OPT_PARALLEL,
+    OPT_CACHE,
+    OPT_NO_REUSE,
+    OPT_KEY,
+    OPT_KEY_FILE,
+    OPT_QUEUE,
+    OPT_BODY,
+    OPT_HTTP_THREADS,
+    OPT_CORS,
+    OPT_DATE,
+    OPT_PREDICT,
+    OPT_EFFORT,
+};
+
+static const struct glint_option options[] = {
+    {OPT_HOST,
+     {"host"},
+     "ADDRESS",
+     "address to listen on (127.0.0.1: this machine alone;\n0.0.0.0: everybody), or a path.sock"},
+    {OPT_PORT, {"port"}, "N", "port (8080); 0 takes any free one"},
+    {OPT_ALIAS, {"a", "alias"}, "NAME", "name of the model for clients (default: from the file)"},
+    {OPT_PARALLEL, {"np", "parallel"}, "N", "answers generated at the same time (4)"},
+    {OPT_CACHE,
+     {"cache-size"},
+     "N",
+     "tokens that all conversations hold in memory together\n(default: one context)"},
+    {OPT_NO_REUSE, {"no-reuse"}, NULL, "evaluate every prompt from its first token"},
+    {OPT_KEY,
+     {"api-key"},
+     "KEY",
+     "a key that clients must send; may be repeated. Also taken\n"
+     "from the variable GLINT_API_KEY"},
+    {OPT_KEY_FILE, {"api-key-file"}, "FILE", "keys, one a line"},
+    {OPT_QUEUE, {"queue"}, "N", "requests that may wait (64); more get status 429"},
+    {OPT_BODY, {"max-body"}, "MIB", "largest request in MiB (64)"},
+    {OPT_HTTP_THREADS, {"threads-http"}, "N", "threads that serve connections (4)"},
+    {OPT_CORS, {"cors-origin"}, "ORIGIN", "web pages of this origin may ask; * means all"},
+    {OPT_DATE, {"current-date"}, "TEXT", "date in the default system message (default: today)"},
+    {OPT_PREDICT, {"n", "predict"}, "N", "tokens of an answer that sets no limit (no limit)"},
+    {OPT_EFFORT,
+     {"effort"},
+     "LEVEL",
+     "reasoning when a request does not say: low, medium,\n"
+     "high or xhigh"},
+    GLINT_ENGINE_OPTIONS,
+    GLINT_SAMPLING_OPTIONS,
+    {0},
+};
+
+static const struct glint_command command = {
+    "serve",
+    "[-m MODEL] [--host ADDRESS] [--port N] [-np N] [--api-key KEY]",
+    "An HTTP server that speaks OpenAI's protocol.",
+    options,
+};
+
+enum { MIB = 1 << 20, MAX_KEY_FILE = 1 << 20 };
+
+struct serve {
+    struct glint_engine_args args;
+    struct glint_server_params params;
+    const char *keys[GLINT_SERVER_MAX_KEYS];
+    const char *key_file;
+    char *key_text; // owned, the keys of the file stand in it
+};
+
+static bool add_key(struct serve *serve, const char *key) {
+    if (serve->params.n_keys == GLINT_SERVER_MAX_KEYS || key[0] == 0) {
+        glint_options_usage(&command, "--api-key: expected a key, %d of them at most",
+                            GLINT_SERVER_MAX_KEYS);
+        return false;
+    }
+    serve->keys[serve->params.n_keys++] = key;
+    return true;
+}
+
+static bool take_int(const struct glint_options *state, int64_t min, int64_t max, int *out) {
+    int64_t value;
+    if (!glint_options_int(state, min, max, &value))
+        return false;
+    *out = (int)value;
+    return true;
+}
+
+static bool take(struct serve *serve, const struct glint_options *state, int id) {
+    struct glint_server_params *params = &serve->params;
+    int64_t value;
+    switch (id) {
+    case OPT_HOST:
+        params->host = state->value;
+        return true;
+    case OPT_PORT:
+        return take_int(state, 0, 65535, &params->port);
+    case OPT_ALIAS:
+        params->alias = state->value;
+        return true;
+    case OPT_PARALLEL:
+        return take_int(state, 1, 256, &params->engine.n_session);
+    case OPT_CACHE:
+        return take_int(state, 1, 1 << 30, &params->engine.n_cache);
+    case OPT_NO_REUSE:
+        params->no_reuse = true;
+        return true;
+    case OPT_KEY:
+        return add_key(serve, state->value);
+    case OPT_KEY_FILE:
+        serve->key_file = state->value;
+        return true;
+    case OPT_QUEUE:
+        return take_int(state, 0, 1 << 20, &params->n_queue);
+    case OPT_BODY:
+        if (!glint_options_int(state, 1, 4096, &value))
+            return false;
+        params->max_body_bytes = (size_t)value * MIB;
+        return true;
+    case OPT_HTTP_THREADS:
+        return take_int(state, 1, 256, &params->n_threads);
+    case OPT_CORS:
+        params->cors_origin = state->value;
+        return true;
+    case OPT_DATE:
+        params->date = state->value;
+        return true;
+    case OPT_PREDICT:
+        return glint_options_int(state, -1, INT32_MAX, &params->n_predict);
+    case OPT_EFFORT:
+        params->effort = state->value;
+        return true;
+    default:
+        return glint_engine_args_take(&serve->args, state, id);
+    }
+}
+
+// The file's lines as keys; blank lines and those that start with # do not count.
+static bool read_keys(struct serve *serve) {
+    size_t n;
+    serve->key_text = glint_read_file(&command, serve->key_file, &n);
+    if (!serve->key_text)
+        return false;
+    char *rest = NULL;
+    for (char *line = strtok_r(serve->key_text, "\r\n", &rest); line;
+         line = strtok_r(NULL, "\r\n", &rest))
+        if (line[0] != '#' && !add_key(serve, line))
+            return false;
+    if (serve->params.n_keys == 0) {
+        glint_options_usage(&command, "--api-key-file: %s holds no key", serve->key_file);
+        return false;
+    }
+    return true;
+}
+
+static bool parse(struct serve *serve, int argc, char **argv, int *result) {
+    static struct glint_options state; // large
+    const char *variable = getenv("GLINT_API_KEY");
+    glint_options_init(&state, &command, argc, argv);
+    int id;
+    *result = GLINT_EXIT_USAGE;
+    while ((id = glint_options_next(&state)) > 0)
+        if (!take(serve, &state, id))
+            return false;
+    if (id != GLINT_OPTIONS_END) {
+        *result = glint_options_exit(id);
+        return false;
+    }
+    if (state.argc != 0) {
+        glint_options_usage(&command, "found \"%s\", expected options only", state.argv[0]);
+        return false;
+    }
+    if (variable && variable[0] && !add_key(serve, variable))
+        return false;
+    return !serve->key_file || read_keys(serve);
+}
+
+static void say(void *user, enum glint_log_kind kind, const char *text) {
+    const struct serve *serve = user;
+    static const char *const word[] = {"error: ", "warning: ", "", ""};
+    bool show = kind == GLINT_SAY_ERROR || (kind != GLINT_SAY_DEBUG && !serve->args.quiet) ||
+                serve->args.verbose;
+    if (show)
+        fprintf(stderr, "%s%s\n", word[kind], text); // one call, so that lines stay whole
+}
+
+static void print_hints(const struct glint_server *server, const struct serve *serve) {
+    const char *url = glint_server_url(server);
+    struct glint_engine_info info = glint_server_engine(server);
+    if (serve->args.quiet)
+        return;
+    fprintf(stderr, "%s is ready at %s: %d answers at once, context %d tokens, %s %s\n",
+            glint_server_model(server), url, serve->params.engine.n_session, info.n_context,
+            info.device, info.tier);
+    if (strncmp(url, "unix:", 5) == 0)
+        return;
+    fprintf(stderr,
+            "  OpenAI clients: base URL %s/v1, %s\n"
+            "  curl %s/v1/chat/completions %s-H 'Content-Type: application/json' \\\n"
+            "    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Who are you?\"}]}'\n"
+            "  Ctrl-C stops when the answers under way are finished; twice at once.\n",
+            url, serve->params.n_keys ? "one of your API keys" : "any API key", url,
+            serve->params.n_keys ? "-H \"Authorization: Bearer $GLINT_API_KEY\" " : "");
+}
+
+static void pause_ms(long ms) {
+    struct timespec time = {0, ms * 1000000};
+    nanosleep(&time, NULL); // a signal ends it early
+}
+
+// From loading to the end of the last answer after a signal.
+static int run(struct glint_server *server, const struct serve *serve) {
+    struct glint_error error = {.status = GLINT_OK};
+    bool told = false;
+    while (!glint_interrupt_seen()) {
+        enum glint_server_state state = glint_server_state(server, &error);
+        if (state == GLINT_SERVER_FAILED)
+            return glint_report(&command, &error);
+        if (state == GLINT_SERVER_READY && !told) {
+            print_hints(server, serve);
+            told = true;
+        }
+        pause_ms(told ? 200 : 20);
+    }
+    while (!glint_server_drain(server))
+        pause_ms(20);
+    return GLINT_EXIT_OK;
+}
+
+int glint_cmd_serve(int argc, char **argv) {
+    static struct serve serve; // large
+    struct glint_error error = {.status = GLINT_OK};
+    struct glint_server *server = NULL;
+    int result;
+    memset(&serve, 0, sizeof serve);
+    glint_engine_args_init(&serve.args);
+    serve.params = glint_server_params_default();
+    serve.args.params.n_session = serve.params.engine.n_session;
+    if (!parse(&serve, argc, argv, &result)) {
+        free(serve.key_text);
+        return result;
+    }
+    int n_session = serve.params.engine.n_session, n_cache = serve.params.engine.n_cache;
+    if (!glint_engine_args_model(&serve.args, &command)) {
+        free(serve.key_text);
+        return GLINT_EXIT_FAILED;
+    }
+    serve.params.engine = serve.args.params;
+    serve.params.engine.n_session = n_session;
+    serve.params.engine.n_cache = n_cache;
+    serve.params.engine.cancel = NULL;
+    serve.params.engine.progress = NULL;
+    serve.params.engine.say = say;
+    serve.params.engine.user = &serve;
+    serve.params.sampling = serve.args.sampling;
+    serve.params.keys = serve.keys;
+    serve.params.say = say;
+    serve.params.user = &serve;
+    glint_interrupt_watch();
+    signal(SIGPIPE, SIG_IGN); // a client that left is an error of the write
+    if (glint_server_open(&server, &serve.params, &error) == GLINT_OK)
+        result = run(server, &serve);
+    else
+        result = glint_report(&command, &error);
+    glint_server_close(&server);
+    free(serve.key_text);
+    return result;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// chat_job.c — conversation to prompt to works.
+#include "server/chat_job.h"
+
+#include <string.h>
+#include <time.h>
+
+void glint_chat_job_fini(struct glint_chat_job *job) {
+    glint_buffer_fini(&job->messages);
+    glint_buffer_fini(&job->tools);
+    glint_buffer_fini(&job->variables);
+    glint_sampling_fini(&job->sampling);
+}
+
+static bool add_stop(struct glint_chat_job *job, const struct glint_json *value) {
+    if (!glint_json_is(value, GLINT_JSON_STRING) || value->text.n == 0 ||
+        strlen(value->text.data) != value->text.n || job->n_stops == GLINT_CHAT_MAX_STOPS)
+        return false;
+    job->stops[job->n_stops++] = value->text.data;
+    return true;
+}
+
+bool glint_chat_job_read_stops(struct glint_chat_job *job, const struct glint_fields *fields,
+                               const char *name) {
+    const struct glint_json *value = glint_field(fields, name);
+    bool ok = !value || glint_json_is(value, GLINT_JSON_ARRAY) || add_stop(job, value);
+    if (glint_json_is(value, GLINT_JSON_ARRAY))
+        for (const struct glint_json *m = glint_json_first(value); m && ok; m = m->next)
+            ok = add_stop(job, m);
+    return ok || glint_field_refuse(fields, name, "a text, or a list of at most 16 texts");
+}
+
+bool glint_check_prompt_length(const struct glint_exchange *x, size_t n,
+                               struct glint_api_error *error) {
+    const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
+    int n_context = glint_engine_info(engine).n_context;
+    if (n < (size_t)n_context)
+        return true;
+    glint_api_fail(error, 400, "messages",
+                   "the prompt has %zu tokens, which is over the context length of %d tokens; "
+                   "shorten it or start the server with a larger --ctx-size",
+                   n, n_context);
+    error->code = "context_length_exceeded";
+    error->n_prompt = n < INT32_MAX ? (int)n : INT32_MAX;
+    error->n_context = n_context;
+    return false;
+}
+
+static struct glint_json_text json_of(const struct glint_buffer *buffer) {
+    return (struct glint_json_text){buffer->n ? buffer->data : NULL, buffer->n};
+}
+
+bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_exchange *x,
+                           struct glint_ids *ids, enum glint_turn_start *start,
+                           struct glint_api_error *error) {
+    const struct glint_server_params *params = &x->server->params;
+    const struct glint_chat *chat = glint_engine_thread_chat(x->server->engine);
+    struct glint_error failure = {.status = GLINT_OK};
+    struct glint_chat_prompt prompt = {.data = NULL};
+    char today[16];
+    time_t now = time(NULL);
+    struct tm parts;
+    if (!chat) {
+        glint_api_fail(error, 501, NULL,
+                       "the model's chat template is of another dialect: chat is not possible");
+        return false;
+    }
+    if (job->messages.failed || job->tools.failed || job->variables.failed) {
+        glint_api_fail(error, 500, NULL, "no memory for the request");
+        return false;
+    }
+    strftime(today, sizeof today, "%Y-%m-%d", localtime_r(&now, &parts));
+    struct glint_chat_request request = {
+        .messages = json_of(&job->messages),
+        .tools = json_of(&job->tools),
+        .variables = json_of(&job->variables),
+        .effort = job->effort ? job->effort : params->effort,
+        .date = params->date ? params->date : today,
+        .normalise = true,
+        .no_generation_prompt = job->no_generation_prompt,
+        .continue_final = job->continue_final,
+    };
+    enum glint_status status = glint_chat_prompt(chat, &request, &prompt, &failure);
+    if (status == GLINT_OK)
+        status = glint_chat_prompt_ids(glint_engine_thread_engine(x->server->engine), &prompt, ids,
+                                       &failure);
+    *start = prompt.start;
+    glint_chat_prompt_free(&prompt);
+    if (status != GLINT_OK)
+        glint_api_fail_from(error, &failure);
+    return status == GLINT_OK;
+}
+
+static enum glint_status fill_work(struct glint_work *work, const struct glint_chat_job *job,
+                                   const struct glint_ids *ids, struct glint_error *err) {
+    const struct glint_sampling_request *sampling = &job->sampling;
+    work->n_predict = job->n_predict;
+    work->ignore_eos = sampling->ignore_eos;
+    work->sampling = sampling->options;
+    work->sampling.seed += (uint64_t)work->choice;
+    glint_buffer_append(&work->bias, sampling->bias.data, sampling->bias.n);
+    if (work->bias.failed)
+        return glint_fail(err, GLINT_E_NOMEM, "no memory for the request");
+    work->sampling.bias = (const struct glint_logit_bias *)(const void *)work->bias.data;
+    return glint_work_put_prompt(work, ids, err);
+}
+
+// One work for each choice. On failure those made are closed.
+static bool make_works(const struct glint_chat_job *job, struct glint_exchange *x,
+                       const struct glint_ids *ids, enum glint_turn_start start,
+                       struct glint_work **works) {
+    int n = job->n_choices > 0 ? job->n_choices : 1;
+    struct glint_error failure = {.status = GLINT_OK};
+    struct glint_turn_options turn = {.tools = json_of(&job->tools),
+                                      .no_calls = job->no_calls,
+                                      .one_call = job->one_call,
+                                      .start = start,
+                                      .stops = job->stops,
+                                      .n_stops = job->n_stops};
+    enum glint_status status = GLINT_OK;
+    for (int i = 0; i < n && status == GLINT_OK; i++) {
+        status = glint_work_open(&works[i], glint_engine_thread_engine(x->server->engine), &turn,
+                                 &failure);
+        if (status == GLINT_OK) {
+            works[i]->choice = i;
+            status = fill_work(works[i], job, ids, &failure);
+        }
+    }
+    if (status != GLINT_OK) {
+        for (int i = 0; i < n; i++)
+            glint_work_close(&works[i]);
+        glint_api_fail_from(&x->refusal, &failure);
+    }
+    return status == GLINT_OK;
+}
+
+void glint_chat_job_start(struct glint_chat_job *job, struct glint_exchange *x,
+                          struct glint_voice *voice) {
+    struct glint_work *works[GLINT_CHAT_MAX_CHOICES] = {NULL};
+    struct glint_ids ids = {.data = NULL};
+    enum glint_turn_start start;
+    int n = job->n_choices > 0 ? job->n_choices : 1;
+    bool ok = glint_chat_job_render(job, x, &ids, &start, &x->refusal) &&
+              glint_check_prompt_length(x, ids.n, &x->refusal) &&
+              make_works(job, x, &ids, start, works);
+    glint_ids_free(&ids);
+    if (!ok) {
+        glint_exchange_refuse(x, &x->refusal);
+        voice->close(voice);
+        return;
+    }
+    glint_exchange_generate(x, works, n, voice);
+}

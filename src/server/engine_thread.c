@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine_thread.c — the queue, the slots and the order of steps.
+// Invariants: what is above `lock` belongs to the engine thread alone; a work is in the inbox, in
+// the waiting list or in one slot. A slot without a work keeps its session's tokens for the next
+// turn of the same conversation until the memory is needed.
+#include "server/engine_thread.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct slot {
+    struct glint_session *session;
+    struct glint_work *work; // NULL: idle
+    uint64_t tenant;         // whose tokens the session holds
+    double used_ms;
+};
+
+struct work_list { // first in, first out
+    struct glint_work *first, *last;
+};
+
+struct glint_engine_thread {
+    struct glint_engine_thread_params params;
+    struct glint_engine *engine;
+    struct glint_chat *chat;
+    struct slot *slots; // [n_slot]
+    int n_slot, i_prefill;
+    struct work_list waiting;
+    uint64_t n_started;
+    struct glint_session **batch; // [n_slot] scratch of a decode step
+    int32_t *batch_ids;
+    int *batch_slots;
+
+    pthread_t thread;
+    bool joined;          // of the thread that stops it
+    pthread_mutex_t lock; // for all below
+    pthread_cond_t wake;
+    struct work_list inbox;
+    int n_queued; // in the inbox and the waiting list
+    bool stop, nudged;
+    // Stored with release once engine, chat or error are set, so that who sees it sees them.
+    _Atomic enum glint_engine_state state;
+    struct glint_error error;
+};
+
+static void list_put(struct work_list *list, struct glint_work *work) {
+    work->next = NULL;
+    if (list->last)
+        list->last->next = work;
+    else
+        list->first = work;
+    list->last = work;
+}
+
+static struct glint_work *list_take(struct work_list *list) {
+    struct glint_work *work = list->first;
+    if (work) {
+        list->first = work->next;
+        if (!list->first)
+            list->last = NULL;
+    }
+    return work;
+}
+
+static void count_queued(struct glint_engine_thread *t, int n) {
+    pthread_mutex_lock(&t->lock);
+    t->n_queued += n;
+    pthread_mutex_unlock(&t->lock);
+}
+
+// ---- slots ------------------------------------------------------------------------------------
+
+static void wake_starved(struct glint_engine_thread *t) {
+    for (int i = 0; i < t->n_slot; i++)
+        if (t->slots[i].work)
+            t->slots[i].work->starved = false;
+}
+
+// Ends the work of a slot, whose session stays for the next turn.
+static void free_slot(struct glint_engine_thread *t, struct slot *slot) {
+    slot->used_ms = glint_clock_ms();
+    glint_work_close(&slot->work);
+    wake_starved(t);
+}
+
+static void fail_slot(struct glint_engine_thread *t, struct slot *slot,
+                      const struct glint_error *error) {
+    glint_work_fail(slot->work, error);
+    glint_metrics_count(t->params.metrics, GLINT_COUNT_FAILED, 1);
+    free_slot(t, slot);
+}
+
+static void finish_slot(struct glint_engine_thread *t, struct slot *slot, bool limit) {
+    struct glint_error error = {.status = GLINT_OK};
+    if (glint_work_finish(slot->work, limit, &error) != GLINT_OK) {
+        fail_slot(t, slot, &error);
+        return;
+    }
+    glint_metrics_request(t->params.metrics, &slot->work->usage, slot->work->reason);
+    free_slot(t, slot);
+}
+
+// Gives back cache pages: of the idle sequence used longest ago, else of the running one that
+// came last, which is evaluated again when there is room. False when one sequence has them all.
+static bool make_room(struct glint_engine_thread *t) {
+    struct slot *oldest = NULL, *youngest = NULL;
+    int n_holding = 0;
+    for (int i = 0; i < t->n_slot; i++) {
+        struct slot *slot = &t->slots[i];
+        if (glint_session_length(slot->session) == 0)
+            continue;
+        if (!slot->work && (!oldest || slot->used_ms < oldest->used_ms))
+            oldest = slot;
+        if (slot->work && (!youngest || slot->work->order > youngest->work->order))
+            youngest = slot;
+        n_holding += slot->work != NULL;
+    }
+    if (oldest) {
+        glint_session_truncate(oldest->session, 0, NULL); // always possible
+        glint_metrics_count(t->params.metrics, GLINT_COUNT_EVICTED, 1);
+        return true;
+    }
+    if (n_holding < 2)
+        return false;
+    glint_session_truncate(youngest->session, 0, NULL);
+    youngest->work->phase = GLINT_WORK_PREFILL;
+    youngest->work->starved = true;
+    glint_metrics_count(t->params.metrics, GLINT_COUNT_PREEMPTED, 1);
+    return true;
+}
+
+// What is lost of an idle sequence that is cut to `keep` tokens, in tokens that somebody may still
+// ask for: half as likely every few minutes.
+static double loss(const struct slot *slot, int keep, double now) {
+    enum { HALF_LIFE_MS = 300000 };
+    return (glint_session_length(slot->session) - keep) *
+           exp2(-(now - slot->used_ms) / HALF_LIFE_MS);
+}
+
+// The idle slot where the work saves most: the tokens it can keep there, less what others lose.
+static struct slot *choose_slot(struct glint_engine_thread *t, const struct glint_work *work,
+                                int *keep) {
+    struct slot *best = NULL;
+    double now = glint_clock_ms(), best_gain = 0;
+    for (int i = 0; i < t->n_slot; i++) {
+        struct slot *slot = &t->slots[i];
+        if (slot->work)
+            continue;
+        int n = slot->tenant == work->tenant && !t->params.no_reuse
+                    ? glint_session_reusable(slot->session, work->ids, work->n_ids)
+                    : 0;
+        double gain = n - loss(slot, n, now);
+        if (!best || gain > best_gain) {
+            best = slot;
+            best_gain = gain;
+            *keep = n;
+        }
+    }
+    return best;
+}
+
+static void start_work(struct glint_engine_thread *t, struct slot *slot, struct glint_work *work,
+                       int keep) {
+    struct glint_error error = {.status = GLINT_OK};
+    slot->work = work;
+    slot->tenant = work->tenant;
+    work->order = t->n_started++;
+    work->phase = GLINT_WORK_PREFILL;
+    work->started_ms = glint_clock_ms();
+    work->usage.queue_ms = work->started_ms - work->arrived_ms;
+    if (keep == work->n_ids)
+        keep--; // the last token is evaluated again, for its logits
+    enum glint_status status = glint_session_truncate(slot->session, keep, &error);
+    if (status == GLINT_E_LIMIT) {
+        keep = 0;
+        status = glint_session_truncate(slot->session, 0, &error);
+    }
+    if (status == GLINT_OK)
+        status = glint_session_set_sampler(slot->session, &work->sampling, &error);
+    work->usage.n_cached = keep;
+    if (status != GLINT_OK)
+        fail_slot(t, slot, &error);
+}
+
+static void admit(struct glint_engine_thread *t) {
+    while (t->waiting.first) {
+        int keep;
+        struct slot *slot = choose_slot(t, t->waiting.first, &keep);
+        if (!slot)
+            return;
+        struct glint_work *work = list_take(&t->waiting);
+        count_queued(t, -1);
+        start_work(t, slot, work, keep);
+    }
+}
+
+// ---- steps ------------------------------------------------------------------------------------
+
+// One chunk of one prompt; the prompts take turns.
+static void prefill(struct glint_engine_thread *t) {
+    struct slot *slot = NULL;
+    for (int i = 1; i <= t->n_slot && !slot; i++) {
+        struct slot *next = &t->slots[(t->i_prefill + i) % t->n_slot];
+        if (next->work && next->work->phase == GLINT_WORK_PREFILL && !next->work->starved)
+            slot = next;
+    }
+    if (!slot)
+        return;
+    t->i_prefill = (int)(slot - t->slots);
+    struct glint_work *work = slot->work;
+    struct glint_error error = {.status = GLINT_OK};
+    int held = glint_session_length(slot->session), n = work->n_ids - held;
+    int chunk = glint_engine_info(t->engine).n_chunk;
+    struct glint_eval eval = {.ids = work->ids + held, .n = n < chunk ? n : chunk};
+    double began = glint_clock_ms();
+    enum glint_status status = glint_session_eval(slot->session, &eval, &error);
+    if (status == GLINT_E_NOMEM && make_room(t))
+        return; // tried again in the next round
+    if (status != GLINT_OK) {
+        fail_slot(t, slot, &error);
+        return;
+    }
+    glint_metrics_step(t->params.metrics, eval.n, 0, glint_clock_ms() - began);
+    if (eval.n == n)
+        work->phase = GLINT_WORK_DECODE;
+}
+
+static bool is_full(const struct glint_engine_thread *t, const struct slot *slot) {
+    const struct glint_work *work = slot->work;
+    return work->usage.n_generated == work->n_predict ||
+           work->n_ids > glint_engine_info(t->engine).n_context;
+}
+
+// Draws the next token of a slot; true when it has to be evaluated.
+static bool draw(struct glint_engine_thread *t, struct slot *slot) {
+    struct glint_work *work = slot->work;
+    struct glint_error error = {.status = GLINT_OK};
+    struct glint_sample sample;
+    if (is_full(t, slot)) { // asked for no tokens at all
+        finish_slot(t, slot, true);
+        return false;
+    }
+    enum glint_status status = glint_session_sample(slot->session, &sample, &error);
+    if (status == GLINT_OK)
+        status = glint_work_take(work, &sample, &error);
+    if (status != GLINT_OK) {
+        fail_slot(t, slot, &error);
+        return false;
+    }
+    bool full = is_full(t, slot);
+    if (work->done || full) {
+        finish_slot(t, slot, !work->done);
+        return false;
+    }
+    return true;
+}
+
+static bool is_evaluated(const struct slot *slot) {
+    return glint_session_length(slot->session) == slot->work->n_ids;
+}
+
+// Evaluates the newest token of every decoding sequence in one step.
+static void evaluate(struct glint_engine_thread *t) {
+    enum glint_status status = GLINT_E_NOMEM;
+    struct glint_error error = {.status = GLINT_OK};
+    double began = glint_clock_ms();
+    int n = 0;
+    while (status == GLINT_E_NOMEM) {
+        n = 0;
+        for (int i = 0; i < t->n_slot; i++) {
+            const struct slot *slot = &t->slots[i];
+            if (!slot->work || slot->work->phase != GLINT_WORK_DECODE || is_evaluated(slot))
+                continue;
+            t->batch_slots[n] = i;
+            t->batch[n] = slot->session;
+            t->batch_ids[n++] = slot->work->ids[slot->work->n_ids - 1];
+        }
+        if (n == 0)
+            return;
+        status = glint_engine_decode(t->engine, t->batch, t->batch_ids, n, &error);
+        if (status == GLINT_E_NOMEM && !make_room(t))
+            break;
+    }
+    if (status == GLINT_OK)
+        glint_metrics_step(t->params.metrics, 0, n, glint_clock_ms() - began);
+    for (int i = 0; status != GLINT_OK && i < n; i++)
+        if (t->slots[t->batch_slots[i]].work)
+            fail_slot(t, &t->slots[t->batch_slots[i]], &error);
+}
+
+static void decode(struct glint_engine_thread *t) {
+    for (int i = 0; i < t->n_slot; i++)
+        if (t->slots[i].work && t->slots[i].work->phase == GLINT_WORK_DECODE)
+            draw(t, &t->slots[i]);
+    evaluate(t);
+}
+
+// ---- the thread -------------------------------------------------------------------------------
+
+static void drop_cancelled(struct glint_engine_thread *t) {
+    struct work_list kept = {NULL, NULL};
+    for (struct glint_work *work; (work = list_take(&t->waiting));) {
+        if (!glint_outbox_is_cancelled(work->outbox)) {
+            list_put(&kept, work);
+            continue;
+        }
+        count_queued(t, -1);
+        glint_metrics_count(t->params.metrics, GLINT_COUNT_CANCELLED_QUEUED, 1);
+        glint_work_close(&work);
+    }
+    t->waiting = kept;
+    for (int i = 0; i < t->n_slot; i++) {
+        struct slot *slot = &t->slots[i];
+        if (!slot->work || !glint_outbox_is_cancelled(slot->work->outbox))
+            continue;
+        glint_metrics_count(t->params.metrics,
+                            slot->work->phase == GLINT_WORK_PREFILL ? GLINT_COUNT_CANCELLED_PREFILL
+                                                                    : GLINT_COUNT_CANCELLED_DECODE,
+                            1);
+        free_slot(t, slot);
+    }
+}
+
+static int count_running(const struct glint_engine_thread *t) {
+    int n = 0;
+    for (int i = 0; i < t->n_slot; i++)
+        n += t->slots[i].work != NULL;
+    return n;
+}
+
+// Waits for something to do and takes what has arrived; false when the server stops.
+static bool collect(struct glint_engine_thread *t) {
+    bool idle = count_running(t) == 0 && !t->waiting.first;
+    pthread_mutex_lock(&t->lock);
+    while (idle && !t->inbox.first && !t->stop && !t->nudged)
+        pthread_cond_wait(&t->wake, &t->lock);
+    t->nudged = false;
+    for (struct glint_work *work; (work = list_take(&t->inbox));)
+        list_put(&t->waiting, work);
+    bool go_on = !t->stop;
+    pthread_mutex_unlock(&t->lock);
+    return go_on;
+}
+
+// A pause that all sequences share would be forever: the first to come may try again.
+static void unstarve_all_waiting(struct glint_engine_thread *t) {
+    bool can_step = false;
+    for (int i = 0; i < t->n_slot; i++)
+        can_step = can_step || (t->slots[i].work && !t->slots[i].work->starved);
+    if (!can_step)
+        wake_starved(t);
+}
+
+static void fail_all(struct glint_engine_thread *t, const struct glint_error *error) {
+    struct glint_work *work;
+    pthread_mutex_lock(&t->lock);
+    while ((work = list_take(&t->inbox)))
+        list_put(&t->waiting, work);
+    t->n_queued = 0;
+    t->stop = true; // nothing is taken any more
+    pthread_mutex_unlock(&t->lock);
+    while ((work = list_take(&t->waiting))) {
+        glint_work_fail(work, error);
+        glint_work_close(&work);
+    }
+    for (int i = 0; i < t->n_slot; i++)
+        if (t->slots[i].work)
+            fail_slot(t, &t->slots[i], error);
+}
+
+static enum glint_status load(struct glint_engine_thread *t, struct glint_error *err) {
+    int n = t->n_slot;
+    GLINT_TRY(glint_engine_open(&t->engine, &t->params.engine, err));
+    GLINT_TRY(glint_chat_open(&t->chat, t->engine, err));
+    if (!glint_chat_is_native(t->chat))
+        glint_chat_close(&t->chat);
+    t->slots = glint_alloc((size_t)n, sizeof *t->slots);
+    t->batch = glint_alloc((size_t)n, sizeof *t->batch);
+    t->batch_ids = glint_alloc((size_t)n, sizeof *t->batch_ids);
+    t->batch_slots = glint_alloc((size_t)n, sizeof *t->batch_slots);
+    if (!t->slots || !t->batch || !t->batch_ids || !t->batch_slots)
+        return glint_fail(err, GLINT_E_NOMEM, "server: no memory for %d sequences", n);
+    for (int i = 0; i < n; i++)
+        GLINT_TRY(glint_session_open(&t->slots[i].session, t->engine, err));
+    return GLINT_OK;
+}
+
+static void unload(struct glint_engine_thread *t) {
+    for (int i = 0; t->slots && i < t->n_slot; i++)
+        glint_session_close(&t->slots[i].session);
+    glint_free(t->slots);
+    glint_free(t->batch);
+    glint_free(t->batch_ids);
+    glint_free(t->batch_slots);
+    glint_chat_close(&t->chat);
+    glint_engine_close(&t->engine);
+}
+
+static void *run(void *context) {
+    struct glint_engine_thread *t = context;
+    struct glint_error stopped = {.status = GLINT_E_CANCELLED, .text = "the server is stopping"};
+    if (load(t, &t->error) != GLINT_OK) {
+        atomic_store_explicit(&t->state, GLINT_ENGINE_FAILED, memory_order_release);
+        t->n_slot = t->slots ? t->n_slot : 0;
+        fail_all(t, &t->error);
+        return NULL;
+    }
+    atomic_store_explicit(&t->state, GLINT_ENGINE_READY, memory_order_release);
+    while (collect(t)) {
+        drop_cancelled(t);
+        admit(t);
+        glint_metrics_load(t->params.metrics, count_running(t));
+        prefill(t);
+        decode(t);
+        unstarve_all_waiting(t);
+        glint_metrics_load(t->params.metrics, count_running(t));
+    }
+    fail_all(t, &stopped);
+    return NULL;
+}
+
+enum glint_status glint_engine_thread_open(struct glint_engine_thread **out,
+                                           const struct glint_engine_thread_params *params,
+                                           struct glint_error *err) {
+    *out = NULL;
+    struct glint_engine_thread *t = glint_alloc(1, sizeof *t);
+    if (!t)
+        return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
+    t->params = *params;
+    t->n_slot = params->engine.n_session;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->wake, NULL);
+    if (pthread_create(&t->thread, NULL, run, t) != 0) {
+        pthread_cond_destroy(&t->wake);
+        pthread_mutex_destroy(&t->lock);
+        glint_free(t);
+        return glint_fail(err, GLINT_E_NOMEM, "server: the engine's thread cannot be started");
+    }
+    *out = t;
+    return GLINT_OK;
+}
+
+void glint_engine_thread_stop(struct glint_engine_thread *t) {
+    if (!t || t->joined)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    t->joined = true;
+}
+
+void glint_engine_thread_close(struct glint_engine_thread **thread) {
+    struct glint_engine_thread *t = *thread;
+    *thread = NULL;
+    if (!t)
+        return;
+    glint_engine_thread_stop(t);
+    unload(t);
+    pthread_cond_destroy(&t->wake);
+    pthread_mutex_destroy(&t->lock);
+    glint_free(t);
+}
+
+enum glint_engine_state glint_engine_thread_state(const struct glint_engine_thread *t) {
+    return atomic_load_explicit(&t->state, memory_order_acquire);
+}
+
+const struct glint_error *glint_engine_thread_error(const struct glint_engine_thread *t) {
+    return &t->error;
+}
+
+const struct glint_engine *glint_engine_thread_engine(const struct glint_engine_thread *t) {
+    return t->engine;
+}
+
+const struct glint_chat *glint_engine_thread_chat(const struct glint_engine_thread *t) {
+    return t->chat;
+}
+
+enum glint_status glint_engine_thread_submit(struct glint_engine_thread *t,
+                                             struct glint_work **works, int n,
+                                             struct glint_error *err) {
+    enum glint_status status = GLINT_OK;
+    double now = glint_clock_ms();
+    pthread_mutex_lock(&t->lock);
+    if (t->stop)
+        status = glint_fail(err, GLINT_E_CANCELLED, "the server is stopping");
+    else if (t->n_queued + n > t->params.n_queue)
+        status = glint_fail(err, GLINT_E_BUSY,
+                            "%d requests are waiting, the server's limit; "
+                            "try again in a moment",
+                            t->n_queued);
+    for (int i = 0; status == GLINT_OK && i < n; i++) {
+        works[i]->arrived_ms = now;
+        list_put(&t->inbox, works[i]);
+        works[i] = NULL;
+        t->n_queued++;
+    }
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+    return status;
+}
+
+int glint_engine_thread_queued(struct glint_engine_thread *t) {
+    pthread_mutex_lock(&t->lock);
+    int n = t->n_queued;
+    pthread_mutex_unlock(&t->lock);
+    return n;
+}
+
+void glint_engine_thread_nudge(struct glint_engine_thread *t) {
+    pthread_mutex_lock(&t->lock);
+    t->nudged = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// listen.c — opening the socket, with errors that name the address and what to do.
+#include "server/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 256 };
+
+static enum glint_status fail_errno(struct glint_error *err, const char *host, int port,
+                                    const char *what) {
+    const char *hint = errno == EADDRINUSE ? "; another program listens there: take another --port"
+                       : errno == EACCES   ? "; ports below 1024 need a right that this user lacks"
+                                           : "";
+    return glint_fail(err, GLINT_E_IO, "%s port %d: cannot %s: %s%s", host, port, what,
+                      strerror(errno), hint);
+}
+
+static enum glint_status open_unix(struct glint_listener *listener, const char *path,
+                                   struct glint_error *err) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat info;
+    if (strlen(path) >= sizeof address.sun_path)
+        return glint_fail(err, GLINT_E_ARG, "%s: a socket's path has at most %zu bytes", path,
+                          sizeof address.sun_path - 1);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode))
+        unlink(path); // left by a server that was killed
+    listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener->fd < 0 || bind(listener->fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(listener->fd, BACKLOG) != 0) {
+        int saved = errno;
+        if (listener->fd >= 0)
+            close(listener->fd);
+        return glint_fail(err, GLINT_E_IO, "%s: cannot listen: %s", path, strerror(saved));
+    }
+    listener->unix_path = path;
+    snprintf(listener->url, sizeof listener->url, "unix:%s", path);
+    return GLINT_OK;
+}
+
+static void write_url(struct glint_listener *listener, const char *host) {
+    struct sockaddr_storage address;
+    socklen_t n = sizeof address;
+    int port = 0;
+    if (getsockname(listener->fd, (struct sockaddr *)&address, &n) == 0)
+        port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                                   : ((struct sockaddr_in *)&address)->sin_port);
+    bool v6 = strchr(host, ':') != NULL;
+    snprintf(listener->url, sizeof listener->url, "http://%s%.200s%s:%d", v6 ? "[" : "", host,
+             v6 ? "]" : "", port);
+}
+
+enum glint_status glint_listener_open(struct glint_listener *listener, const char *host, int port,
+                                      struct glint_error *err) {
+    size_t n = strlen(host);
+    *listener = (struct glint_listener){.fd = -1};
+    if (n > 5 && strcmp(host + n - 5, ".sock") == 0)
+        return open_unix(listener, host, err);
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,
+                             .ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    char text[16];
+    snprintf(text, sizeof text, "%d", port);
+    int code = getaddrinfo(host, text, &hints, &found);
+    if (code != 0)
+        return glint_fail(err, GLINT_E_ARG, "--host: found \"%s\", expected an address: %s", host,
+                          gai_strerror(code));
+    int one = 1;
+    enum glint_status status = GLINT_OK;
+    listener->fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener->fd < 0)
+        status = fail_errno(err, host, port, "open a socket");
+    else if (setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
+             bind(listener->fd, found->ai_addr, found->ai_addrlen) != 0 ||
+             listen(listener->fd, BACKLOG) != 0)
+        status = fail_errno(err, host, port, "listen");
+    freeaddrinfo(found);
+    if (status == GLINT_OK) {
+        write_url(listener, host);
+    } else if (listener->fd >= 0) {
+        close(listener->fd);
+        listener->fd = -1;
+    }
+    return status;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// openai_models.c — one entry, in the shapes of OpenAI (with llama.cpp's meta and vLLM's length)
+// and Anthropic.
+#include "server/openai_models.h"
+
+#include <string.h>
+#include <time.h>
+
+static void put_openai(const struct glint_exchange *x, struct glint_json_writer *w) {
+    const struct glint_server *server = x->server;
+    struct glint_engine_info info = glint_engine_info(glint_engine_thread_engine(server->engine));
+    glint_json_begin_object(w);
+    glint_json_key(w, "id");
+    glint_json_text(w, server->model);
+    glint_json_key(w, "object");
+    glint_json_text(w, "model");
+    glint_json_key(w, "created");
+    glint_json_i64(w, server->created);
+    glint_json_key(w, "owned_by");
+    glint_json_text(w, "glint");
+    glint_json_key(w, "max_model_len");
+    glint_json_i64(w, info.n_context);
+    glint_json_key(w, "context_length");
+    glint_json_i64(w, info.n_context);
+    glint_json_key(w, "meta");
+    glint_json_begin_object(w);
+    glint_json_key(w, "n_vocab");
+    glint_json_i64(w, info.n_vocab);
+    glint_json_key(w, "n_ctx_train");
+    glint_json_i64(w, info.n_context);
+    glint_json_key(w, "n_embd");
+    glint_json_i64(w, info.width);
+    glint_json_key(w, "size");
+    glint_json_u64(w, info.weight_bytes);
+    glint_json_end_object(w);
+    glint_json_end_object(w);
+}
+
+static void put_anthropic(const struct glint_exchange *x, struct glint_json_writer *w) {
+    const struct glint_server *server = x->server;
+    time_t created = (time_t)server->created;
+    struct tm parts;
+    char text[40];
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&created, &parts));
+    glint_json_begin_object(w);
+    glint_json_key(w, "type");
+    glint_json_text(w, "model");
+    glint_json_key(w, "id");
+    glint_json_text(w, server->model);
+    glint_json_key(w, "display_name");
+    glint_json_text(w, server->model);
+    glint_json_key(w, "created_at");
+    glint_json_text(w, text);
+    glint_json_end_object(w);
+}
+
+void glint_openai_models(struct glint_exchange *x) {
+    bool anthropic = glint_exchange_header(x, "anthropic-version") != NULL;
+    struct glint_buffer out = {.data = NULL};
+    struct glint_json_writer w = {.out = &out, .style = GLINT_JSON_COMPACT};
+    glint_json_begin_object(&w);
+    if (!anthropic) {
+        glint_json_key(&w, "object");
+        glint_json_text(&w, "list");
+    }
+    glint_json_key(&w, "data");
+    glint_json_begin_array(&w);
+    if (anthropic)
+        put_anthropic(x, &w);
+    else
+        put_openai(x, &w);
+    glint_json_end_array(&w);
+    if (anthropic) {
+        glint_json_key(&w, "has_more");
+        glint_json_bool(&w, false);
+        glint_json_key(&w, "first_id");
+        glint_json_text(&w, x->server->model);
+        glint_json_key(&w, "last_id");
+        glint_json_text(&w, x->server->model);
+    }
+    glint_json_end_object(&w);
+    glint_exchange_answer_json(x, &out);
+}
+
+void glint_openai_model(struct glint_exchange *x) {
+    struct glint_buffer out = {.data = NULL};
+    struct glint_json_writer w = {.out = &out, .style = GLINT_JSON_COMPACT};
+    if (strcmp(x->rest, x->server->model) != 0) {
+        struct glint_api_error error;
+        glint_api_fail(&error, 404, "model", "no model \"%.200s\"; this server has \"%s\"", x->rest,
+                       x->server->model);
+        error.code = "model_not_found";
+        glint_exchange_refuse(x, &error);
+        return;
+    }
+    if (glint_exchange_header(x, "anthropic-version"))
+        put_anthropic(x, &w);
+    else
+        put_openai(x, &w);
+    glint_exchange_answer_json(x, &out);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// openai_voice.h — what a chat completion sounds like.
+#ifndef GLINT_SERVER_OPENAI_VOICE_H
+#define GLINT_SERVER_OPENAI_VOICE_H
+
+#include "server/chat_job.h"
+
+// Reads stream, stream_options and model of the request. False after filling error.
+bool glint_openai_voice_open(struct glint_voice **voice, const struct glint_json *root,
+                             const struct glint_exchange *exchange,
+                             const struct glint_chat_job *job, struct glint_api_error *error);
+// "usage" and "timings" as OpenAI and llama.cpp have them, as members of an object.
+void glint_openai_put_usage(struct glint_json_writer *w, const struct glint_usage *usage);
+void glint_openai_put_timings(struct glint_json_writer *w, const struct glint_usage *usage);
+// {"token", "logprob", "bytes"} of a token note, without the closing brace.
+void glint_openai_put_token(struct glint_json_writer *w, const struct glint_note *note);
+
+#endif

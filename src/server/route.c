@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// route.c — the table of paths.
+#include "server/route.h"
+
+#include "server/native_routes.h"
+#include "server/openai_chat.h"
+#include "server/openai_models.h"
+
+#include <string.h>
+
+static const struct glint_route routes[] = {
+    {"POST", "/v1/chat/completions", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_chat},
+    {"GET", "/v1/models", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_models},
+    {"GET", "/v1/models/*", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_model},
+    {"GET", "/health", GLINT_PROTOCOL_OPENAI, true, true, glint_native_health},
+    {"GET", "/livez", GLINT_PROTOCOL_OPENAI, true, false, glint_native_health},
+    {"GET", "/readyz", GLINT_PROTOCOL_OPENAI, true, true, glint_native_health},
+    {"GET", "/metrics", GLINT_PROTOCOL_OPENAI, false, false, glint_native_metrics},
+    {"GET", "/props", GLINT_PROTOCOL_OPENAI, false, true, glint_native_props},
+    {"POST", "/tokenize", GLINT_PROTOCOL_OPENAI, false, true, glint_native_tokenize},
+    {"POST", "/detokenize", GLINT_PROTOCOL_OPENAI, false, true, glint_native_detokenize},
+    {"POST", "/apply-template", GLINT_PROTOCOL_OPENAI, false, true, glint_native_template},
+};
+
+enum { N_ROUTES = sizeof routes / sizeof routes[0] };
+
+// The part after the row's path; NULL when the path is another one.
+static const char *match(const char *pattern, const char *path) {
+    size_t n = strlen(pattern);
+    if (strcmp(pattern, path) == 0)
+        return path + n;
+    bool open_end = n > 2 && strcmp(pattern + n - 2, "/*") == 0;
+    return open_end && strncmp(pattern, path, n - 1) == 0 && path[n - 1] ? path + n - 1 : NULL;
+}
+
+static struct glint_route_found find(const char *method, const char *path) {
+    struct glint_route_found found = {.route = NULL};
+    for (int i = 0; i < N_ROUTES; i++) {
+        const char *rest = match(routes[i].path, path);
+        if (!rest)
+            continue;
+        bool right = strcmp(method, routes[i].method) == 0 ||
+                     (strcmp(method, "HEAD") == 0 && strcmp(routes[i].method, "GET") == 0);
+        if (right || !found.route)
+            found = (struct glint_route_found){&routes[i], rest, !right};
+        if (right)
+            break;
+    }
+    return found;
+}
+
+struct glint_route_found glint_route_find(const char *method, char *path) {
+    static const char prefix[] = "/v1";
+    size_t n = strlen(path), n_prefix = sizeof prefix - 1;
+    while (n > 1 && path[n - 1] == '/')
+        path[--n] = 0;
+    struct glint_route_found found = find(method, path);
+    if (found.route)
+        return found;
+    if (strncmp(path, "/v1/", n_prefix + 1) == 0)
+        return find(method, path + n_prefix);
+    char longer[256];
+    if (n + n_prefix >= sizeof longer)
+        return found;
+    memcpy(longer, prefix, n_prefix);
+    memcpy(longer + n_prefix, path, n + 1);
+    found = find(method, longer);
+    if (found.route) // point into the caller's path
+        found.rest = path + n - strlen(found.rest);
+    return found;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// sampling_request.h — the fields that say how tokens are drawn; the same in every protocol.
+#ifndef GLINT_SERVER_SAMPLING_REQUEST_H
+#define GLINT_SERVER_SAMPLING_REQUEST_H
+
+#include "server/request_field.h"
+#include "server/server.h"
+
+struct glint_sampling_request {
+    struct glint_sampler_options options; // options.bias points into `bias`
+    struct glint_buffer bias;
+    bool has_seed;
+    bool ignore_eos;
+};
+
+// Starts from the server's own options. False after a refusal.
+bool glint_sampling_read(struct glint_sampling_request *sampling, const struct glint_fields *fields,
+                         const struct glint_server_params *params, int n_vocab);
+void glint_sampling_fini(struct glint_sampling_request *sampling);
+
+#endif

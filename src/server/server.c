@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// server.c — the parts in the order in which they need each other, and back.
+#include "server/server.h"
+
+#include "base/alloc.h"
+#include "server/guard.h"
+#include "server/http.h"
+#include "server/listen.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct glint_server_params glint_server_params_default(void) {
+    struct glint_server_params params = {
+        .engine = glint_engine_params_default(),
+        .sampling = glint_sampler_defaults(),
+        .n_predict = -1,
+        .host = "127.0.0.1",
+        .port = 8080,
+        .n_queue = 64,
+        .n_connections = 1024,
+        .n_threads = 4,
+        .max_body_bytes = 64 << 20,
+    };
+    params.engine.n_session = 4;
+    return params;
+}
+
+// "models/glimmer-mini.gguf" -> "glimmer-mini"
+static void name_model(struct glint_server *server) {
+    const struct glint_server_params *params = &server->params;
+    const char *path = params->alias ? params->alias : params->engine.model_path;
+    const char *slash = params->alias ? NULL : strrchr(path, '/');
+    snprintf(server->model, sizeof server->model, "%s", slash ? slash + 1 : path);
+    size_t n = strlen(server->model);
+    if (!params->alias && n > 5 && strcmp(server->model + n - 5, ".gguf") == 0)
+        server->model[n - 5] = 0;
+}
+
+static void gone(void *user) {
+    struct glint_server *server = user;
+    glint_engine_thread_nudge(server->engine);
+}
+
+static enum glint_status start(struct glint_server *server, struct glint_error *err) {
+    const struct glint_server_params *params = &server->params;
+    struct glint_listener listener;
+    server->metrics = glint_metrics_open();
+    if (!server->metrics)
+        return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
+    GLINT_TRY(glint_listener_open(&listener, params->host, params->port, err));
+    snprintf(server->url, sizeof server->url, "%s", listener.url);
+    if (listener.unix_path)
+        snprintf(server->unix_path, sizeof server->unix_path, "%s", listener.unix_path);
+    struct glint_engine_thread_params engine = {.engine = params->engine,
+                                                .n_queue = params->n_queue,
+                                                .no_reuse = params->no_reuse,
+                                                .metrics = server->metrics};
+    enum glint_status status = glint_watch_open(&server->watch, gone, server, err);
+    if (status == GLINT_OK)
+        status = glint_engine_thread_open(&server->engine, &engine, err);
+    if (status != GLINT_OK) {
+        close(listener.fd);
+        return status;
+    }
+    return glint_http_start(server, listener.fd, err);
+}
+
+enum glint_status glint_server_open(struct glint_server **out,
+                                    const struct glint_server_params *params,
+                                    struct glint_error *err) {
+    *out = NULL;
+    struct glint_server *server = glint_alloc(1, sizeof *server);
+    if (!server)
+        return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
+    server->params = *params;
+    server->created = (int64_t)time(NULL);
+    server->local = glint_guard_is_loopback(params->host) && params->host[0] != '/';
+    name_model(server);
+    enum glint_status status = start(server, err);
+    if (status != GLINT_OK)
+        glint_server_close(&server);
+    *out = server;
+    return status;
+}
+
+enum glint_server_state glint_server_state(const struct glint_server *server,
+                                           struct glint_error *err) {
+    switch (glint_engine_thread_state(server->engine)) {
+    case GLINT_ENGINE_READY:
+        return GLINT_SERVER_READY;
+    case GLINT_ENGINE_FAILED:
+        if (err)
+            *err = *glint_engine_thread_error(server->engine);
+        return GLINT_SERVER_FAILED;
+    default:
+        return GLINT_SERVER_LOADING;
+    }
+}
+
+const char *glint_server_url(const struct glint_server *server) {
+    return server->url;
+}
+
+const char *glint_server_model(const struct glint_server *server) {
+    return server->model;
+}
+
+struct glint_engine_info glint_server_engine(const struct glint_server *server) {
+    return glint_engine_info(glint_engine_thread_engine(server->engine));
+}
+
+bool glint_server_drain(struct glint_server *server) {
+    if (!atomic_exchange_explicit(&server->draining, true, memory_order_relaxed))
+        glint_http_quiesce(server);
+    return atomic_load_explicit(&server->n_active, memory_order_relaxed) == 0;
+}
+
+// Order: the engine thread ends all works, which wakes every suspended connection; only then may
+// the HTTP threads be stopped. Those look at the watch until their end, and it at the engine.
+void glint_server_close(struct glint_server **server_in) {
+    struct glint_server *server = *server_in;
+    *server_in = NULL;
+    if (!server)
+        return;
+    glint_engine_thread_stop(server->engine);
+    glint_http_stop(server);
+    glint_watch_close(&server->watch);
+    glint_engine_thread_close(&server->engine);
+    glint_metrics_close(&server->metrics);
+    if (server->unix_path[0])
+        unlink(server->unix_path);
+    glint_free(server);
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// work.c — tokens to notes: the turn's events, log-probabilities of what was shown, the counts.
+#include "server/work.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+#include <string.h>
+
+static void put_text(struct glint_work *work, enum glint_note_kind kind,
+                     const struct glint_turn_event *event) {
+    struct glint_note note = {.kind = kind,
+                              .choice = work->choice,
+                              .index = event->index,
+                              .text = event->text,
+                              .n = event->n};
+    glint_outbox_put(work->outbox, &note);
+}
+
+// Tokens that came out as content are reported before it; others are not.
+static void settle_tokens(struct glint_work *work, bool shown) {
+    struct glint_note note;
+    size_t at = 0;
+    while (shown && glint_outbox_next(&work->unsure, &at, &note))
+        glint_outbox_put(work->outbox, &note);
+    glint_buffer_clear(&work->unsure);
+    work->n_unsure = 0;
+}
+
+static void on_event(void *user, const struct glint_turn_event *event) {
+    struct glint_work *work = user;
+    switch (event->kind) {
+    case GLINT_TURN_REASONING:
+        work->usage.n_reasoning += work->n_unsure;
+        settle_tokens(work, false);
+        put_text(work, GLINT_NOTE_REASONING, event);
+        break;
+    case GLINT_TURN_CONTENT:
+        settle_tokens(work, true);
+        put_text(work, GLINT_NOTE_CONTENT, event);
+        break;
+    case GLINT_TURN_CALL:
+        settle_tokens(work, false);
+        put_text(work, GLINT_NOTE_CALL, event);
+        break;
+    case GLINT_TURN_ARGUMENTS:
+        settle_tokens(work, false);
+        put_text(work, GLINT_NOTE_ARGUMENTS, event);
+        break;
+    case GLINT_TURN_FINISH:
+        work->reason = event->reason;
+        break;
+    case GLINT_TURN_REMAINS:
+        break;
+    }
+}
+
+enum glint_status glint_work_open(struct glint_work **out, const struct glint_engine *engine,
+                                  const struct glint_turn_options *options,
+                                  struct glint_error *err) {
+    struct glint_work *work = glint_alloc(1, sizeof *work);
+    *out = NULL;
+    if (!work)
+        return glint_fail(err, GLINT_E_NOMEM, "request: no memory");
+    work->engine = engine;
+    work->n_predict = -1;
+    work->sampling = glint_sampler_defaults();
+    enum glint_status status;
+    if (options) {
+        struct glint_turn_options inner = *options;
+        inner.on_event = on_event;
+        inner.user = work;
+        status = glint_turn_open(&work->turn, engine, &inner, err);
+    } else {
+        status = glint_detokenizer_open(&work->detokenizer, engine, err);
+    }
+    if (status != GLINT_OK)
+        glint_work_close(&work);
+    *out = work;
+    return status;
+}
+
+void glint_work_close(struct glint_work **work_in) {
+    struct glint_work *work = *work_in;
+    *work_in = NULL;
+    if (!work)
+        return;
+    glint_turn_close(&work->turn);
+    glint_detokenizer_close(&work->detokenizer);
+    glint_buffer_fini(&work->bias);
+    glint_buffer_fini(&work->unsure);
+    glint_free(work->ids);
+    if (work->outbox)
+        glint_outbox_finish(work->outbox);
+    glint_free(work);
+}
+
+static enum glint_status reserve(struct glint_work *work, size_t n, struct glint_error *err) {
+    size_t need = (size_t)work->n_ids + n;
+    if (need <= (size_t)work->n_capacity)
+        return GLINT_OK;
+    size_t capacity = need + need / 2 + 256;
+    int32_t *ids = capacity < INT32_MAX ? glint_realloc(work->ids, capacity, sizeof *ids) : NULL;
+    if (!ids)
+        return glint_fail(err, GLINT_E_NOMEM, "no memory for %zu tokens", capacity);
+    work->ids = ids;
+    work->n_capacity = (int)capacity;
+    return GLINT_OK;
+}
+
+enum glint_status glint_work_put_prompt(struct glint_work *work, const struct glint_ids *prompt,
+                                        struct glint_error *err) {
+    GLINT_TRY(reserve(work, prompt->n, err));
+    if (prompt->n != 0)
+        memcpy(work->ids + work->n_ids, prompt->data, prompt->n * sizeof *prompt->data);
+    work->n_ids += (int)prompt->n;
+    work->usage.n_prompt = work->n_ids;
+    return GLINT_OK;
+}
+
+// Notes of one token, kept until it is known whether the client sees its text.
+static void note_token(struct glint_work *work, const struct glint_sample *sample) {
+    size_t n;
+    work->n_unsure++;
+    if (!work->sampling.logprobs)
+        return;
+    for (int i = -1; i < sample->n_top; i++) {
+        int32_t id = i < 0 ? sample->id : sample->top[i].id;
+        const char *bytes = glint_token_bytes(work->engine, id, &n);
+        struct glint_note note = {.kind = i < 0 ? GLINT_NOTE_TOKEN : GLINT_NOTE_TOP,
+                                  .choice = work->choice,
+                                  .logprob = i < 0 ? sample->logprob : sample->top[i].logprob,
+                                  .id = id,
+                                  .text = bytes,
+                                  .n = n};
+        glint_note_append(&work->unsure, &note);
+    }
+}
+
+static enum glint_status take_raw(struct glint_work *work, int32_t id, struct glint_error *err) {
+    struct glint_turn_event event = {.kind = GLINT_TURN_CONTENT};
+    event.text = glint_detokenizer_push(work->detokenizer, id, &event.n);
+    if (!event.text)
+        return glint_fail(err, GLINT_E_NOMEM, "no memory for text");
+    if (event.n != 0)
+        on_event(work, &event);
+    return GLINT_OK;
+}
+
+enum glint_status glint_work_take(struct glint_work *work, const struct glint_sample *sample,
+                                  struct glint_error *err) {
+    bool stop = glint_is_stop(work->engine, sample->id);
+    bool special = glint_is_special(work->engine, sample->id);
+    GLINT_TRY(reserve(work, 1, err));
+    work->ids[work->n_ids++] = sample->id;
+    if (work->usage.n_generated++ == 0) {
+        work->first_ms = glint_clock_ms();
+        work->usage.prefill_ms = work->first_ms - work->started_ms;
+    }
+    if (!special)
+        note_token(work, sample);
+    if (work->turn) {
+        GLINT_TRY(glint_turn_put_id(work->turn, sample->id, err));
+        stop = stop || glint_turn_is_done(work->turn);
+    } else if (!stop) {
+        GLINT_TRY(take_raw(work, sample->id, err));
+    }
+    if (special)
+        settle_tokens(work, false);
+    work->done = stop && !work->ignore_eos;
+    return GLINT_OK;
+}
+
+enum glint_status glint_work_finish(struct glint_work *work, bool limit, struct glint_error *err) {
+    if (work->turn) {
+        GLINT_TRY(glint_turn_end(work->turn, limit, err));
+    } else {
+        struct glint_turn_event rest = {.kind = GLINT_TURN_CONTENT};
+        rest.text = glint_detokenizer_flush(work->detokenizer, &rest.n);
+        if (!rest.text)
+            return glint_fail(err, GLINT_E_NOMEM, "no memory for text");
+        if (rest.n != 0)
+            on_event(work, &rest);
+    }
+    if (limit)
+        work->reason = GLINT_FINISH_LENGTH; // also when a stop token before it was ignored
+    double now = glint_clock_ms();
+    if (work->usage.n_generated == 0)
+        work->usage.prefill_ms = now - work->started_ms;
+    else
+        work->usage.decode_ms = now - work->first_ms;
+    int32_t last = work->n_ids > work->usage.n_prompt ? work->ids[work->n_ids - 1] : -1;
+    struct glint_note note = {.kind = GLINT_NOTE_FINISH,
+                              .choice = work->choice,
+                              .reason = work->reason,
+                              .by_stop = !limit && !glint_is_stop(work->engine, last),
+                              .usage = work->usage};
+    glint_outbox_put(work->outbox, &note);
+    work->phase = GLINT_WORK_OVER;
+    return GLINT_OK;
+}
+
+void glint_work_fail(struct glint_work *work, const struct glint_error *error) {
+    struct glint_note note = {.kind = GLINT_NOTE_FAIL,
+                              .choice = work->choice,
+                              .status = error->status,
+                              .text = error->text,
+                              .n = strlen(error->text)};
+    glint_outbox_put(work->outbox, &note);
+    work->phase = GLINT_WORK_OVER;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// work.h — one sequence to generate: what a protocol asks of the engine thread.
+// Made on a connection's thread, handed to the engine thread whole, freed there. What it says
+// goes to the outbox.
+#ifndef GLINT_SERVER_WORK_H
+#define GLINT_SERVER_WORK_H
+
+#include "server/outbox.h"
+
+enum glint_work_phase {
+    GLINT_WORK_PREFILL, // ids are being evaluated
+    GLINT_WORK_DECODE,  // the session's logits say what comes next
+    GLINT_WORK_OVER,
+};
+
+struct glint_work {
+    // Asked; set before it is submitted.
+    struct glint_sampler_options sampling; // bias points to `bias`
+    struct glint_buffer bias;              // array of struct glint_logit_bias
+    struct glint_turn *turn;               // takes the output apart; NULL: raw text
+    struct glint_detokenizer *detokenizer; // for raw text
+    int64_t n_predict;                     // -1: no limit
+    bool ignore_eos;
+    uint64_t tenant; // sequences are reused within one tenant only
+    struct glint_outbox *outbox;
+    int choice;
+
+    // The engine thread's.
+    const struct glint_engine *engine;
+    enum glint_work_phase phase;
+    int32_t *ids; // [n_capacity] the prompt, usage.n_prompt of them, and what was generated
+    int n_ids, n_capacity;
+    uint64_t order;                // of arrival
+    bool starved;                  // waits until cache pages are given back
+    int n_unsure;                  // tokens whose text has not come out yet
+    struct glint_buffer unsure;    // their TOKEN and TOP notes, for the next content note
+    bool done;                     // the turn has ended
+    enum glint_turn_reason reason; // STOP until the turn says otherwise
+    struct glint_usage usage;
+    double arrived_ms, started_ms, first_ms;
+    struct glint_work *next;
+};
+
+// options NULL: raw text. options->on_event and user are set here. The outbox is set later, with
+// one reference for the work.
+enum glint_status glint_work_open(struct glint_work **work, const struct glint_engine *engine,
+                                  const struct glint_turn_options *options,
+                                  struct glint_error *err);
+enum glint_status glint_work_put_prompt(struct glint_work *work, const struct glint_ids *prompt,
+                                        struct glint_error *err);
+// Says that the work is over to its outbox, if it has one, and frees it.
+void glint_work_close(struct glint_work **work);
+
+// Engine thread: takes the next token: keeps it, lets the turn say what it means, counts.
+// sample->top may be NULL. work->done is set when it was the last.
+enum glint_status glint_work_take(struct glint_work *work, const struct glint_sample *sample,
+                                  struct glint_error *err);
+// Generation is over; limit: by a limit rather than by the model.
+enum glint_status glint_work_finish(struct glint_work *work, bool limit, struct glint_error *err);
+void glint_work_fail(struct glint_work *work, const struct glint_error *error);
+
+#endif

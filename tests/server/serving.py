@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""serving.py: starts the built program as a server and talks HTTP to it, for the tests here.
+
+Python's standard library only. GLINT_PROGRAM names the program; CTest sets it.
+"""
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.environ.get("GLINT_PROGRAM", os.path.join(ROOT, "build/release/glint"))
+DEMO = os.path.join(ROOT, "models/glimmer-mini.gguf")
+START_SECONDS = 60 * (10 if "tsan" in PROGRAM or "asan" in PROGRAM else 1)
+
+
+class Server:
+    """A running `glint serve` on a free port."""
+
+    def __init__(self, *flags, model=DEMO, env=None, wait=True):
+        command = [PROGRAM, "serve", "-m", model, "--port", "0", "-t", "2", *flags]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
+                                        env={**os.environ, **(env or {})})
+        self.lines = []
+        self.port = None
+        if wait:
+            self.read_until(r"is ready at http://[^ ]*:(\d+)")
+
+    def read_until(self, pattern):
+        """Reads what the server says until a line matches; takes the port from it."""
+        end = time.time() + START_SECONDS
+        while time.time() < end:
+            line = self.process.stderr.readline()
+            if not line:
+                break
+            self.lines.append(line)
+            found = re.search(pattern, line)
+            if found:
+                self.port = int(found.group(1)) if found.groups() else self.port
+                return found
+        raise AssertionError("the server did not start:\n" + "".join(self.lines))
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends the server; returns its exit status and what it still said."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        said = self.process.communicate(timeout=60)[1]
+        self.lines += said.splitlines(True)
+        return self.process.returncode, "".join(self.lines)
+
+    def connect(self, timeout=120):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def raw(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
+    def send(self, method, path, body=None, headers=None):
+        """One request on a connection of its own: (status, headers, bytes)."""
+        connection = self.connect()
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        return answer.status, answer.headers, data
+
+    def ask(self, path, body=None, headers=None, expect=200):
+        """A request whose answer is JSON."""
+        status, _, data = self.send("GET" if body is None else "POST", path, body, headers)
+        assert status == expect, f"{path}: status {status}: {data[:500]!r}"
+        return json.loads(data)
+
+    def chat(self, messages, **fields):
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        body = {"messages": messages, "temperature": 0, "max_tokens": 300, **fields}
+        return self.ask("/v1/chat/completions", body)
+
+    def stream(self, path, body, headers=None):
+        """The data of an event stream's events, parsed; [DONE] as the text."""
+        connection = self.connect()
+        connection.request("POST", path, json.dumps(body), headers or {})
+        answer = connection.getresponse()
+        assert answer.status == 200, (answer.status, answer.read())
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        for event in split_events(answer):
+            yield event
+        connection.close()
+
+    def metric(self, name):
+        text = self.send("GET", "/metrics")[2].decode()
+        return float(re.search(r"^glint_" + re.escape(name) + r" (\S+)$", text, re.M).group(1))
+
+
+def split_events(answer):
+    block = []
+    for line in answer:
+        line = line.decode().rstrip("\n")
+        if line.startswith("data: "):
+            block.append(line[6:])
+        if line == "" and block:
+            text = "\n".join(block)
+            block = []
+            yield text if text == "[DONE]" else json.loads(text)
+    assert not block, "the stream ended inside an event"
+
+
+@contextlib.contextmanager
+def serving(*flags, **more):
+    server = Server(*flags, **more)
+    try:
+        yield server
+    finally:
+        status, said = server.stop()
+    assert status == 0, f"exit status {status}\n{said}"
+
+
+def join_deltas(events):
+    """An OpenAI chat stream put together: (message, finish_reason, usage)."""
+    message = {"role": None, "content": "", "reasoning": "", "tool_calls": []}
+    finish = usage = None
+    for event in events:
+        if event == "[DONE]":
+            continue
+        usage = event.get("usage") or usage
+        for choice in event["choices"]:
+            delta = choice["delta"]
+            assert choice["finish_reason"] is None or delta == {}
+            message["role"] = delta.get("role", message["role"])
+            message["content"] += delta.get("content") or ""
+            assert delta.get("reasoning") == delta.get("reasoning_content")
+            message["reasoning"] += delta.get("reasoning") or ""
+            for call in delta.get("tool_calls", []):
+                if "id" in call:
+                    assert call["index"] == len(message["tool_calls"])
+                    message["tool_calls"].append({"id": call["id"],
+                                                  "name": call["function"]["name"],
+                                                  "arguments": ""})
+                target = message["tool_calls"][call["index"]]
+                target["arguments"] += call["function"]["arguments"]
+            finish = choice["finish_reason"] or finish
+    return message, finish, usage
+
+
+def join_message(answer, index=0):
+    """The same of a whole answer."""
+    choice = answer["choices"][index]
+    said = choice["message"]
+    calls = [{"id": call["id"], "name": call["function"]["name"],
+              "arguments": call["function"]["arguments"]} for call in said.get("tool_calls", [])]
+    message = {"role": said["role"], "content": said["content"] or "",
+               "reasoning": said.get("reasoning", ""), "tool_calls": calls}
+    return message, choice["finish_reason"], answer["usage"]
