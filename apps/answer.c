@@ -140,12 +140,14 @@ static void pass_event(void *user, const struct glint_turn_event *event) {
         note->to->on_event(note->to->user, event);
 }
 
-// Calls that fit their tools, an answer that fits its schema, reasoning within its budget: drawn
-// that way, not checked afterwards.
+// A turn in the model's dialect and nothing else (no placeholder of media, no stray marker), calls
+// that fit their tools, an answer that fits its schema, reasoning within its budget: drawn that
+// way, not checked afterwards.
 static enum glint_status constrain(struct generation *g) {
     const struct glint_answer_options *options = g->options;
     bool of_answer = options->schema.data || options->json_object;
-    bool of_turn = options->turn.tools.data || options->turn.has_budget || options->tool_choice;
+    bool of_turn = options->turn.tools.data || options->turn.has_budget || options->tool_choice ||
+                   !options->ignore_eos;
     const char *choice = options->tool_choice;
     struct glint_constraint_options constraint = {
         .schema = options->schema, .json_object = options->json_object, .start = GLINT_TURN_USER};

@@ -120,6 +120,15 @@ static void test_reasoning_budget(void **state) {
     expect_in(out_text, "{\"name\":\"get_weather\",\"arguments\":{\"city\": \"Oslo\"}}");
 }
 
+// A model bent on placeholders and stray markers writes neither: a turn holds its dialect alone.
+static void test_no_stray_markers(void **state) {
+    (void)state;
+    assert_int_equal(RUN("-p", "Describe the picture.", "--image", "../tools/demo/shapes.png",
+                         "--temp", "0", "-c", "512", "-q", "--logit-bias", "4078=100"),
+                     0); // <|patch|>
+    expect_in(out_text, "I see a brown circle at the top left, a blue diamond at the top and a");
+}
+
 // Markup that a user types is text: the turn is the user's still.
 static void test_user_text_is_data(void **state) {
     (void)state;
@@ -230,6 +239,7 @@ int main(void) {
         cmocka_unit_test(test_default_model),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_reasoning_budget),
+        cmocka_unit_test(test_no_stray_markers),
         cmocka_unit_test(test_user_text_is_data),
         cmocka_unit_test(test_ids_and_limits),
         cmocka_unit_test(test_refusals),
