@@ -12,6 +12,7 @@
 
 // Fields that are NULL or zero change nothing.
 struct drafter_edit {
+    const char *source; // instead of DEMO_DRAFTER
     const char *drop_key;
     const char *extra_key; // u32 1 added under this key
     const char *u32_key;   // written with u32_value instead of its own
@@ -30,7 +31,7 @@ struct drafter_edit {
     bool random;
 };
 
-// Fails the running test when the file cannot be written. edit may be NULL.
+// Ends the program when the file cannot be written. edit may be NULL.
 void drafter_edit_write(const char *path, const struct drafter_edit *edit);
 
 #endif

@@ -40,8 +40,8 @@ struct glint_pace_book {
 // Of a sequence. All zero is a valid start.
 struct glint_pace {
     struct glint_pace_record record;
-    bool off; // proposing does not pay
-    int most; // proposals that the rounds taken whole so far allow; 0: the first round's
+    bool off;    // proposing does not pay
+    double gain; // what it seemed to, last: speed against none
 };
 
 void glint_pace_book_init(struct glint_pace_book *book);
