@@ -150,6 +150,7 @@ static void put_keys(const struct vision_config *config, struct glint_gguf_write
     glint_gguf_put_u32(writer, "clip.vision.spatial_merge_size", config->merge);
     glint_gguf_put_f32s(writer, "clip.vision.image_mean", config->mean, 3);
     glint_gguf_put_f32s(writer, "clip.vision.image_std", config->std, 3);
+    glint_gguf_put_u32(writer, "glint.vision.patch_frames", 2);
 }
 
 // ---- tensors
@@ -163,10 +164,13 @@ static enum glint_status plan_whole(const struct vision_config *config,
     const uint64_t h = config->n_embd, places = (uint64_t)config->side * config->side;
     const uint64_t pixels = 2 * 3 * (uint64_t)config->patch * config->patch;
     const uint64_t merged = h * config->merge * config->merge, a = config->n_adapter;
-    // The summed kernel and the table stay F32: sums of two bf16 values are no bf16 values.
+    // The summed kernel and the table stay F32: sums of two bf16 values are no bf16 values. The
+    // kernel before the sum, for video, stands beside it under a name and a key of ours.
     const struct glint_convert_rule rules[] = {
         {TOWER "patch_embedder.patch_embedding.weight", "v.patch_embd.weight", GLINT_CONVERT_FRAMES,
          h, pixels, 0, 0, true},
+        {TOWER "patch_embedder.patch_embedding.weight", "v.patch_embd_frames.weight",
+         GLINT_CONVERT_COPY, h, pixels, 0, 0, true},
         {TOWER "patch_embedder.position_embedding_table.weight", "v.position_embd.weight",
          GLINT_CONVERT_COPY, places, h, 0, 0, true},
         {TOWER "ln_pre.weight", "v.pre_ln.weight", GLINT_CONVERT_COPY, 0, h, 0, 0, 0},

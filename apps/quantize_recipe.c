@@ -32,6 +32,7 @@ bool glint_quantize_matches(const char *pattern, const char *name) {
 bool glint_quantize_is_matrix(const struct glint_quantize_tensor *tensor) {
     return tensor->n_dims >= 2 && glint_quantize_matches("*.weight", tensor->name) &&
            strcmp(tensor->name, "v.patch_embd.weight") != 0 &&
+           strcmp(tensor->name, "v.patch_embd_frames.weight") != 0 &&
            strcmp(tensor->name, "v.position_embd.weight") != 0;
 }
 

@@ -354,15 +354,24 @@ struct glint_vision_info {
 };
 struct glint_vision_info glint_vision_info(const struct glint_vision *vision);
 
-// A picture file in memory, or (rgb set) plain pixels.
+// A picture file in memory, or (rgb set) plain pixels; with n_frames, a video's sampled frames.
 struct glint_picture_source {
     const char *name; // for errors: the file's name, a URL
     const void *data; // [n] PNG, JPEG, WebP, GIF, BMP, ...: known by its first bytes
     size_t n;
     const uint8_t *rgb; // [height, width, 3]
     int width, height;
-    int max_tokens; // 0: 4096
+    int max_tokens; // of a picture, or of a pair of frames; 0: 4096, or 144
+    // A video: rgb is [n_frames, height, width, 3], seconds [n_frames] the time of each.
+    int n_frames; // 0: a still picture
+    const double *seconds;
+    bool summed_kernel; // look at a video with a file that lost what tells two frames apart
 };
+
+enum { GLINT_VIDEO_MAX_FRAMES = 96 };
+// Which of a video's `total` frames to look at: writes their indices, at most
+// GLINT_VIDEO_MAX_FRAMES, and returns how many. fps 0: unknown, taken as 24.
+int glint_video_sample(int64_t total, double fps, int64_t *index);
 
 // A picture at the size at which the model sees it. Opening decodes and resizes; the tower runs
 // when the rows are first needed.
@@ -375,14 +384,16 @@ void glint_picture_close(struct glint_picture **picture);
 struct glint_picture_info {
     int width, height;  // as the source has it, turned upright
     int rows, cols;     // of patches
-    int n_tokens;       // rows * cols / 4
+    int n_groups;       // pairs of frames of a video; 0: a still picture
+    int n_tokens;       // rows * cols / 4, times the groups of a video
     const uint8_t *rgb; // [rows * patch, cols * patch, 3] resized, borrowed
 };
 struct glint_picture_info glint_picture_info(const struct glint_picture *picture);
 
 // Stages of the vision path, for comparing engines. Any pointer may be NULL.
 struct glint_picture_stages {
-    float *pixels;   // [rows * cols, 2, 3, patch, patch] normalized; both frames are the same
+    // Of a still picture both frames are the same; a video's groups follow each other.
+    float *pixels;   // [rows * cols, 2, 3, patch, patch] normalized
     float *tower;    // [n_tokens, 4 * tower] after the tower's norm and the merge
     float *features; // [n_tokens, width] after the projector and its norm
 };
@@ -390,8 +401,9 @@ enum glint_status glint_picture_look(struct glint_picture *picture,
                                      const struct glint_picture_stages *stages,
                                      struct glint_error *err);
 
-// Every placeholder among ids (<|patch|>, one a picture, in order) becomes <|image_start|>, one
-// placeholder a token of the picture, <|image_end|>. There must be as many as pictures.
+// Every placeholder among ids (<|patch|> for a picture, <|video|> for a video, in order) becomes
+// one placeholder a token between <|image_start|> and <|image_end|>; for a video its groups between
+// <|vid_start|> and <|vid_end|>, each with its time in words. There must be as many as pictures.
 enum glint_status glint_expand_pictures(const struct glint_engine *engine,
                                         const struct glint_ids *ids,
                                         struct glint_picture *const *pictures, size_t n_pictures,

@@ -24,13 +24,14 @@ enum {
 
 #define PERCEPTION_EPSILON 1e-5 // of the norm behind the projector, in no file
 
-// A picture at the model's size, and its rows once they are known.
+// A picture or a video at the model's size, and its rows once they are known.
 struct look {
     struct look *next;
     uint64_t identity;
     int n_user;
-    struct glint_rgb rgb;
-    float *rows; // [n_tokens, n_text] or NULL
+    int n_frame;          // 1: a still picture; else even, two frames a group
+    struct glint_rgb rgb; // data [n_frame, height, width, 3]
+    float *rows;          // [n_tokens, n_text] or NULL
 };
 
 struct glint_vision {
@@ -46,6 +47,7 @@ struct glint_picture {
     struct glint_vision *vision;
     struct look *look;
     int width, height; // of the source
+    double *seconds;   // [n_group] of a video
 };
 
 // ---- the vision file ------------------------------------------------------------------------
@@ -111,18 +113,27 @@ struct glint_vision_info glint_vision_info(const struct glint_vision *vision) {
 
 // ---- pictures -------------------------------------------------------------------------------
 
-static int tokens_of(const struct glint_vision *vision, const struct look *look) {
+static int groups_of(const struct look *look) {
+    return look->n_frame == 1 ? 1 : look->n_frame / 2;
+}
+
+static int group_tokens(const struct glint_vision *vision, const struct look *look) {
     int unit = vision->model.config.patch * GLINT_VISION_MERGE;
     return look->rgb.height / unit * (look->rgb.width / unit);
 }
 
-static size_t rgb_bytes(const struct glint_rgb *rgb) {
+static int tokens_of(const struct glint_vision *vision, const struct look *look) {
+    return groups_of(look) * group_tokens(vision, look);
+}
+
+static size_t frame_bytes(const struct glint_rgb *rgb) {
     return (size_t)rgb->height * (size_t)rgb->width * 3;
 }
 
 static size_t look_bytes(const struct glint_vision *vision, const struct look *look) {
     size_t rows = (size_t)tokens_of(vision, look) * (size_t)vision->model.config.n_text;
-    return rgb_bytes(&look->rgb) + (look->rows ? rows * sizeof(float) : 0);
+    return (size_t)look->n_frame * frame_bytes(&look->rgb) +
+           (look->rows ? rows * sizeof(float) : 0);
 }
 
 // Forgets the pictures that were opened longest ago while nobody holds them and they take more
@@ -140,11 +151,13 @@ static void trim_looks(struct glint_vision *vision) {
 }
 
 // The known picture with these pixels, moved to the front; NULL when there is none.
-static struct look *find_look(struct glint_vision *vision, const struct glint_rgb *rgb) {
+static struct look *find_look(struct glint_vision *vision, const struct glint_rgb *rgb,
+                              int n_frame) {
     for (struct look **link = &vision->looks; *link; link = &(*link)->next) {
         struct look *look = *link;
-        if (look->rgb.height == rgb->height && look->rgb.width == rgb->width &&
-            memcmp(look->rgb.data, rgb->data, rgb_bytes(rgb)) == 0) {
+        if (look->n_frame == n_frame && look->rgb.height == rgb->height &&
+            look->rgb.width == rgb->width &&
+            memcmp(look->rgb.data, rgb->data, (size_t)n_frame * frame_bytes(rgb)) == 0) {
             *link = look->next;
             look->next = vision->looks;
             vision->looks = look;
@@ -155,13 +168,15 @@ static struct look *find_look(struct glint_vision *vision, const struct glint_rg
 }
 
 // Takes rgb->data, also on failure.
-static struct look *make_look(struct glint_vision *vision, struct glint_rgb *rgb) {
-    struct look *look = find_look(vision, rgb);
+static struct look *make_look(struct glint_vision *vision, struct glint_rgb *rgb, int n_frame) {
+    struct look *look = find_look(vision, rgb, n_frame);
     if (!look) {
         look = glint_alloc(1, sizeof *look);
         if (look) {
-            *look =
-                (struct look){.next = vision->looks, .identity = ++vision->n_identity, .rgb = *rgb};
+            *look = (struct look){.next = vision->looks,
+                                  .identity = ++vision->n_identity,
+                                  .n_frame = n_frame,
+                                  .rgb = *rgb};
             vision->looks = look;
             rgb->data = NULL;
         }
@@ -185,21 +200,73 @@ static enum glint_status size_of(const struct glint_vision *vision, const struct
     return GLINT_OK;
 }
 
-// The source's pixels at the model's size; in is the decoded source.
+// Frames that are kept of a source: a video's last one is repeated to make pairs.
+static int frames_of(const struct glint_picture_source *source) {
+    return source->n_frames > 0 ? (source->n_frames + 1) / 2 * 2 : 1;
+}
+
+// The source's pixels at the model's size; in is the decoded source, its first frame.
 static enum glint_status resize(const struct glint_vision *vision,
                                 const struct glint_picture_source *source,
                                 const struct glint_rgb *in, struct glint_rgb *out,
                                 struct glint_error *err) {
     const char *name = source->name ? source->name : "picture";
-    int max_tokens = source->max_tokens > 0 ? source->max_tokens : GLINT_VISION_TOKENS;
-    GLINT_TRY(size_of(vision, in, max_tokens, name, out, err));
-    out->data = glint_alloc(rgb_bytes(out), 1);
+    int most = source->n_frames > 0 ? GLINT_VISION_PAIR_TOKENS : GLINT_VISION_TOKENS;
+    int n_frame = frames_of(source), last = source->n_frames > 0 ? source->n_frames - 1 : 0;
+    GLINT_TRY(
+        size_of(vision, in, source->max_tokens > 0 ? source->max_tokens : most, name, out, err));
+    out->data = glint_alloc((size_t)n_frame, frame_bytes(out));
     if (!out->data)
         return glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name);
-    enum glint_status status = glint_resample(out, in, err);
+    enum glint_status status = GLINT_OK;
+    for (int i = 0; status == GLINT_OK && i < n_frame; i++) {
+        struct glint_rgb from = *in, to = *out;
+        from.data += (size_t)(i < last ? i : last) * frame_bytes(in);
+        to.data += (size_t)i * frame_bytes(out);
+        status = glint_resample(&to, &from, err);
+    }
     if (status != GLINT_OK)
         glint_free(out->data);
     return status;
+}
+
+static enum glint_status check_source(const struct glint_vision *vision,
+                                      const struct glint_picture_source *source,
+                                      struct glint_error *err) {
+    const char *name = source->name ? source->name : "picture";
+    if (source->max_tokens < 0 || source->max_tokens > GLINT_VISION_TOKENS)
+        return glint_fail(err, GLINT_E_ARG, "%s: at most %d tokens asked for, expected 1 to %d",
+                          name, source->max_tokens, GLINT_VISION_TOKENS);
+    GLINT_REQUIRE(source->rgb ? source->width > 0 && source->height > 0 : source->data != NULL,
+                  err);
+    if (source->n_frames == 0)
+        return GLINT_OK;
+    GLINT_REQUIRE(source->n_frames > 0 && source->n_frames <= GLINT_VIDEO_MAX_FRAMES, err);
+    GLINT_REQUIRE(source->rgb && source->seconds, err);
+    if (!vision->model.config.frames && !source->summed_kernel)
+        return glint_fail(err, GLINT_E_UNSUPPORTED,
+                          "%s: the vision file %s cannot tell two frames apart: it lacks the "
+                          "tensor " GLINT_VISION_FRAMES_TENSOR ", which `glint convert` writes; "
+                          "--video-summed looks at videos all the same, less exactly",
+                          name, vision->gguf->path);
+    return GLINT_OK;
+}
+
+// A handle on look; what it needs of the source is copied.
+static struct glint_picture *make_picture(struct glint_vision *vision, struct look *look,
+                                          const struct glint_picture_source *source) {
+    struct glint_picture *picture = glint_alloc(1, sizeof *picture);
+    size_t n_group = source->n_frames > 0 ? (size_t)groups_of(look) : 0;
+    double *seconds = glint_alloc(n_group, sizeof *seconds);
+    if (!picture || !seconds) {
+        glint_free(picture);
+        glint_free(seconds);
+        return NULL;
+    }
+    for (size_t g = 0; g < n_group; g++)
+        seconds[g] = source->seconds[2 * g];
+    *picture = (struct glint_picture){.vision = vision, .look = look, .seconds = seconds};
+    return picture;
 }
 
 enum glint_status glint_picture_open(struct glint_picture **out, struct glint_vision *vision,
@@ -207,13 +274,8 @@ enum glint_status glint_picture_open(struct glint_picture **out, struct glint_vi
                                      struct glint_error *err) {
     const char *name = source->name ? source->name : "picture";
     *out = NULL;
-    if (source->max_tokens < 0 || source->max_tokens > GLINT_VISION_TOKENS)
-        return glint_fail(err, GLINT_E_ARG, "%s: at most %d tokens asked for, expected 1 to %d",
-                          name, source->max_tokens, GLINT_VISION_TOKENS);
-    GLINT_REQUIRE(source->rgb ? source->width > 0 && source->height > 0 : source->data != NULL,
-                  err);
+    GLINT_TRY(check_source(vision, source, err));
     struct glint_rgb in = {NULL, source->height, source->width}, sized = {NULL, 0, 0};
-    struct glint_picture *picture = NULL;
     const struct glint_picture_file file = {source->data, source->n, name};
     if (!source->rgb)
         GLINT_TRY(glint_picture_decode(&in, &file, err));
@@ -224,12 +286,13 @@ enum glint_status glint_picture_open(struct glint_picture **out, struct glint_vi
     glint_free(in.data);
     if (status != GLINT_OK)
         return status;
-    struct look *look = make_look(vision, &sized);
-    picture = look ? glint_alloc(1, sizeof *picture) : NULL;
+    struct look *look = make_look(vision, &sized, frames_of(source));
+    struct glint_picture *picture = look ? make_picture(vision, look, source) : NULL;
     if (!picture)
         return glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name);
     look->n_user++;
-    *picture = (struct glint_picture){vision, look, in.width, in.height};
+    picture->width = in.width;
+    picture->height = in.height;
     trim_looks(vision);
     *out = picture;
     return GLINT_OK;
@@ -242,6 +305,7 @@ void glint_picture_close(struct glint_picture **picture_in) {
         return;
     picture->look->n_user--;
     trim_looks(picture->vision);
+    glint_free(picture->seconds);
     glint_free(picture);
 }
 
@@ -252,6 +316,7 @@ struct glint_picture_info glint_picture_info(const struct glint_picture *picture
                                        .height = picture->height,
                                        .rows = rgb->height / patch,
                                        .cols = rgb->width / patch,
+                                       .n_groups = picture->look->n_frame / 2,
                                        .n_tokens = tokens_of(picture->vision, picture->look),
                                        .rgb = rgb->data};
 }
@@ -260,29 +325,44 @@ int glint_picture_width(const struct glint_picture *picture) {
     return picture->vision->model.config.n_text;
 }
 
+double glint_picture_seconds(const struct glint_picture *picture, int i_group) {
+    return picture->seconds[i_group];
+}
+
 uint64_t glint_picture_identity(const struct glint_picture *picture) {
     return picture->look->identity;
 }
 
 // ---- looking --------------------------------------------------------------------------------
 
+// Which part of the work the tower is at.
+struct part {
+    const struct glint_vision_params *params;
+    int i_group, n_group;
+};
+
 static bool report(void *user, int64_t done, int64_t total) {
-    const struct glint_vision_params *params = user;
+    const struct part *part = user;
+    const struct glint_vision_params *params = part->params;
     if (params->progress)
-        params->progress(params->user, (int)(done * 1000 / total));
+        params->progress(params->user,
+                         (int)((part->i_group * total + done) * 1000 / (part->n_group * total)));
     return params->cancel && params->cancel(params->user);
 }
 
-static struct glint_tower_job job_of(struct glint_picture *picture) {
-    struct glint_vision *vision = picture->vision;
-    const struct glint_rgb *rgb = &picture->look->rgb;
+// The tower's work on one group of frames.
+static struct glint_tower_job job_of(const struct glint_picture *picture, int i_group) {
+    const struct glint_vision *vision = picture->vision;
+    const struct look *look = picture->look;
+    const struct glint_rgb *rgb = &look->rgb;
+    const uint8_t *first = rgb->data + (size_t)i_group * 2 * frame_bytes(rgb);
     return (struct glint_tower_job){.model = &vision->model,
-                                    .rgb = rgb->data,
+                                    .rgb = first,
+                                    .next = look->n_frame == 1 ? NULL : first + frame_bytes(rgb),
                                     .height = rgb->height,
                                     .width = rgb->width,
                                     .exact = vision->params.exact_activations,
-                                    .step = report,
-                                    .user = &vision->params};
+                                    .step = report};
 }
 
 static enum glint_status check_finite(const struct glint_vision *vision, const float *rows,
@@ -304,10 +384,10 @@ static enum glint_status look_at(struct glint_picture *picture, float *merged,
                                  struct glint_error *err) {
     struct glint_vision *vision = picture->vision;
     const struct glint_vision_config *config = &vision->model.config;
-    struct glint_tower_job job = job_of(picture);
     size_t n_token = (size_t)tokens_of(vision, picture->look), width = (size_t)config->n_text;
+    size_t of_group = (size_t)group_tokens(vision, picture->look);
     uint64_t need =
-        glint_tower_bytes(config, (int64_t)n_token * GLINT_VISION_MERGE * GLINT_VISION_MERGE) +
+        glint_tower_bytes(config, (int64_t)of_group * GLINT_VISION_MERGE * GLINT_VISION_MERGE) +
         n_token * width * sizeof(float);
     uint64_t available = glint_available_memory(0);
     if (available > 0 && need > available && !vision->params.no_memory_check)
@@ -319,9 +399,16 @@ static enum glint_status look_at(struct glint_picture *picture, float *merged,
     float *rows = glint_alloc(n_token, width * sizeof(float));
     if (!rows)
         return glint_fail(err, GLINT_E_NOMEM, "no memory for %zu tokens of a picture", n_token);
-    job.features = rows;
-    job.merged = merged;
-    enum glint_status status = glint_tower_run(&job, err);
+    enum glint_status status = GLINT_OK;
+    struct part part = {&vision->params, 0, groups_of(picture->look)};
+    for (; status == GLINT_OK && part.i_group < part.n_group; part.i_group++) {
+        struct glint_tower_job job = job_of(picture, part.i_group);
+        size_t at = (size_t)part.i_group * of_group, merged_width = 4 * (size_t)config->width;
+        job.features = rows + at * width;
+        job.merged = merged ? merged + at * merged_width : NULL;
+        job.user = &part;
+        status = glint_tower_run(&job, err);
+    }
     if (status == GLINT_OK)
         status = check_finite(vision, rows, n_token * width, err);
     if (status != GLINT_OK) {
@@ -343,12 +430,13 @@ enum glint_status glint_picture_rows(struct glint_picture *picture, const float 
 
 static void write_pixels(struct glint_picture *picture, float *out) {
     struct glint_picture_info info = glint_picture_info(picture);
-    struct glint_tower_job job = job_of(picture);
-    size_t n = 3 * (size_t)job.model->config.patch * (size_t)job.model->config.patch;
-    for (int i = 0; i < info.rows * info.cols; i++) {
-        glint_tower_patch(&job, i / info.cols, i % info.cols, out);
-        memcpy(out + n, out, n * sizeof(float));
-        out += 2 * n;
+    for (int g = 0; g < groups_of(picture->look); g++) {
+        struct glint_tower_job job = job_of(picture, g);
+        size_t n = 3 * (size_t)job.model->config.patch * (size_t)job.model->config.patch;
+        for (int i = 0; i < info.rows * info.cols; i++)
+            for (int frame = 0; frame < 2; frame++, out += n)
+                glint_tower_patch(&job, frame, (struct glint_patch){i / info.cols, i % info.cols},
+                                  out);
     }
 }
 
@@ -372,44 +460,6 @@ enum glint_status glint_picture_look(struct glint_picture *picture,
         double inverse = 1 / sqrt(sum / width + PERCEPTION_EPSILON);
         for (int c = 0; c < width; c++)
             stages->features[(size_t)i * (size_t)width + (size_t)c] = (float)(x[c] * inverse);
-    }
-    return GLINT_OK;
-}
-
-// ---- into prompts ---------------------------------------------------------------------------
-
-enum glint_status glint_expand_pictures(const struct glint_engine *engine,
-                                        const struct glint_ids *ids,
-                                        struct glint_picture *const *pictures, size_t n_pictures,
-                                        struct glint_ids *out, struct glint_error *err) {
-    const struct glint_dialect *dialect = glint_vocab_dialect(engine->vocab);
-    size_t n = ids->n, n_place = 0;
-    *out = (struct glint_ids){NULL, 0};
-    if (dialect->patch < 0 || dialect->image_start < 0 || dialect->image_end < 0)
-        return glint_fail(err, GLINT_E_UNSUPPORTED,
-                          "%s: the vocabulary lacks <|patch|>, <|image_start|> or <|image_end|>: "
-                          "this model sees no pictures",
-                          engine->files.gguf->path);
-    for (size_t i = 0; i < ids->n; i++)
-        n_place += ids->data[i] == dialect->patch;
-    if (n_place != n_pictures)
-        return glint_fail(err, GLINT_E_ARG, "the prompt has places for %zu pictures, found %zu",
-                          n_place, n_pictures);
-    for (size_t k = 0; k < n_pictures; k++)
-        n += (size_t)glint_picture_info(pictures[k]).n_tokens + 1;
-    int32_t *next = glint_alloc(n, sizeof *next);
-    if (!next)
-        return glint_fail(err, GLINT_E_NOMEM, "prompt: no memory");
-    *out = (struct glint_ids){next, n};
-    for (size_t i = 0, k = 0; i < ids->n; i++) {
-        if (ids->data[i] != dialect->patch) {
-            *next++ = ids->data[i];
-            continue;
-        }
-        *next++ = dialect->image_start;
-        for (int t = glint_picture_info(pictures[k++]).n_tokens; t > 0; t--)
-            *next++ = dialect->patch;
-        *next++ = dialect->image_end;
     }
     return GLINT_OK;
 }

@@ -11,7 +11,8 @@
 enum { ROW_BITS = 20 }; // of a key; the rest is the picture's identity
 
 static bool is_place(const struct glint_session *session, int32_t id) {
-    return session->n_pictures > 0 && id == glint_vocab_dialect(session->engine->vocab)->patch;
+    const struct glint_dialect *dialect = glint_vocab_dialect(session->engine->vocab);
+    return session->n_pictures > 0 && id >= 0 && (id == dialect->patch || id == dialect->video);
 }
 
 enum glint_status glint_session_set_pictures(struct glint_session *session,

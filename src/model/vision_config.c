@@ -97,6 +97,12 @@ enum glint_status glint_vision_config_read(struct glint_vision_config *config,
                           "%s: clip.vision.attention.head_count: found %d, expected heads of a "
                           "width that 4 divides, at most 512, in %d",
                           gguf->path, config->n_head, config->width);
+    uint32_t n_frame = 0;
+    GLINT_TRY(glint_gguf_opt_u32(gguf, GLINT_VISION_FRAMES_KEY, &n_frame, err));
+    if (n_frame != 0 && n_frame != 2)
+        return glint_fail(err, GLINT_E_UNSUPPORTED, "%s: %s: found %u, expected 2", gguf->path,
+                          GLINT_VISION_FRAMES_KEY, n_frame);
+    config->frames = n_frame == 2;
     GLINT_TRY(read_triple(gguf, "clip.vision.image_mean", -1000, config->mean, err));
     GLINT_TRY(read_triple(gguf, "clip.vision.image_std", 1e-6, config->std, err));
     return read_shapes(config, gguf, err);

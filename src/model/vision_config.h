@@ -9,10 +9,16 @@
 enum {
     GLINT_VISION_MERGE = 2,         // patches of a token, along each side
     GLINT_VISION_TOKENS = 4096,     // of a picture at most, unless asked for less
+    GLINT_VISION_PAIR_TOKENS = 144, // of two frames of a video, likewise
     GLINT_VISION_HARD_TOKENS = 8192 // extreme shapes may go over the former (model.md C.2)
 };
 
 #define GLINT_VISION_ROPE_BASE 10000.0f
+
+// What `glint convert` adds to the format for video: the patch kernel before its two frames were
+// summed, [2 * 3 * patch * patch, width], and a key that says that there are two.
+#define GLINT_VISION_FRAMES_TENSOR "v.patch_embd_frames.weight"
+#define GLINT_VISION_FRAMES_KEY    "glint.vision.patch_frames"
 
 struct glint_vision_config {
     int n_layer;
@@ -22,6 +28,7 @@ struct glint_vision_config {
     int head_dim;  // a multiple of 4: half turns with the column, half with the row
     int patch;     // pixels of a patch's side
     int side;      // of the position table, and of an attention window, in patches
+    bool frames;   // the file keeps the patch kernel of each of two frames: video is exact
     int n_adapter; // width in the middle of the projector
     int n_text;    // width of its output: the text model's
     float epsilon;

@@ -55,7 +55,11 @@ static enum glint_status bind_patch(struct glint_vision_model *model, struct gli
                                          .n_row = width,
                                          .n_col = 3 * side * side};
     model->patch.row_bytes = glint_dtype_bytes(model->patch.dtype, (uint64_t)model->patch.n_col);
-    return model->backend->bind(model->backend, &model->patch, binder->err);
+    GLINT_TRY(model->backend->bind(model->backend, &model->patch, binder->err));
+    if (!model->config.frames)
+        return GLINT_OK;
+    return glint_bind_matrix(binder, GLINT_VISION_FRAMES_TENSOR, 2 * model->patch.n_col, width,
+                             &model->frames);
 }
 
 static enum glint_status bind_position(struct glint_vision_model *model,

@@ -29,6 +29,7 @@ struct glint_vision_model {
     const struct glint_gguf *gguf; // borrowed; outlives the model
     struct glint_backend *backend; // borrowed; outlives the model
     struct glint_matrix patch;     // [W, 3 * patch * patch]: channel, row, column
+    struct glint_matrix frames;    // [W, 2 * 3 * patch * patch] the same of two frames, or no data
     float *position;               // host [side * side, W]
     struct glint_vision_norm pre, post;
     struct glint_vision_layer *layer; // [n_layer]

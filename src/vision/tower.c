@@ -6,8 +6,6 @@
 #include "vision/tower.h"
 
 #include "base/alloc.h"
-#include "vision/patch_grid.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +38,7 @@ static int64_t largest(int64_t a, int64_t b) {
 }
 
 static int64_t widest(const struct glint_vision_config *config) {
-    int64_t pixels = 3 * (int64_t)config->patch * config->patch;
+    int64_t pixels = 2 * 3 * (int64_t)config->patch * config->patch;
     int64_t most = largest(largest(config->n_ff, MERGED * (int64_t)config->width), pixels);
     return largest(most, largest(config->n_adapter, config->n_text));
 }
@@ -263,32 +261,53 @@ static enum glint_status run_layer(struct tower *tower, int l) {
 
 // ---- into the tower, and out of it ----------------------------------------------------------
 
-void glint_tower_patch(const struct glint_tower_job *job, int row, int col, float *out) {
+void glint_tower_patch(const struct glint_tower_job *job, int frame, struct glint_patch patch,
+                       float *out) {
     const struct glint_vision_config *config = &job->model->config;
+    const uint8_t *rgb = frame && job->next ? job->next : job->rgb;
     int side = config->patch;
     for (int c = 0; c < 3; c++) {
         // One rounding less than v / 255 first, and what the official code does.
         float mean = config->mean[c] * 255, std = config->std[c] * 255;
         for (int y = 0; y < side; y++) {
             const uint8_t *v =
-                job->rgb + (((int64_t)row * side + y) * job->width + (int64_t)col * side) * 3 + c;
+                rgb +
+                (((int64_t)patch.row * side + y) * job->width + (int64_t)patch.col * side) * 3 + c;
             for (int x = 0; x < side; x++)
                 *out++ = ((float)v[3 * x] - mean) / std;
         }
     }
 }
 
+// What the kernel is multiplied with: one frame of a still picture, both of a pair, or their mean
+// when the file has only the summed kernel.
+static void load_patch(struct tower *tower, struct glint_patch patch, float *out) {
+    int n_pixel = 3 * tower->config->patch * tower->config->patch;
+    glint_tower_patch(tower->job, 0, patch, out);
+    if (!tower->job->next)
+        return;
+    if (tower->model->frames.data) {
+        glint_tower_patch(tower->job, 1, patch, out + n_pixel);
+        return;
+    }
+    float *second = tower->host[0] + (int64_t)GLINT_TOWER_ROWS * n_pixel; // behind all rows
+    glint_tower_patch(tower->job, 1, patch, second);
+    for (int i = 0; i < n_pixel; i++)
+        out[i] = (out[i] + second[i]) / 2;
+}
+
 static enum glint_status embed(struct tower *tower) {
     const struct glint_vision_config *config = tower->config;
     const struct glint_patch_grid *grid = &tower->grid;
-    int width = config->width, n_pixel = 3 * config->patch * config->patch;
+    bool pair = tower->job->next && tower->model->frames.data;
+    const struct glint_matrix *kernel = pair ? &tower->model->frames : &tower->model->patch;
+    int width = config->width, n_pixel = (int)kernel->n_col;
     for (int at = 0, n; at < grid->n; at += n) {
         n = chunk(at, grid->n);
         float *h = tower->h + (int64_t)at * width;
         for (int i = 0; i < n; i++) {
             struct glint_patch patch = grid->patch[at + i];
-            glint_tower_patch(tower->job, patch.row, patch.col,
-                              tower->host[0] + (int64_t)i * n_pixel);
+            load_patch(tower, patch, tower->host[0] + (int64_t)i * n_pixel);
             glint_patch_position(grid, patch, tower->model->position, width,
                                  tower->host[1] + (int64_t)i * width);
         }
@@ -297,7 +316,7 @@ static enum glint_status embed(struct tower *tower) {
                         (size_t)n * (size_t)n_pixel * sizeof(float));
         backend->upload(backend, tower->y, tower->host[1],
                         (size_t)n * (size_t)width * sizeof(float));
-        multiply(tower, &tower->model->patch, tower->wide[0], n, h);
+        multiply(tower, kernel, tower->wide[0], n, h);
         add(tower, h, tower->y, NULL, n);
         norm(tower, &tower->model->pre, h, n, h);
         for (int i = 0; i < n; i++)

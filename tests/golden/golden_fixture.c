@@ -80,6 +80,15 @@ const int32_t *golden_ids(const struct golden *golden, const char *name, int *n)
     return (const int32_t *)(const void *)tensor->data;
 }
 
+const uint8_t *golden_frames(const struct golden *golden, const char *name, int size[3]) {
+    const struct glint_safetensors_tensor *tensor = find(golden, name, GLINT_SAFETENSORS_U8);
+    assert_int_equal(tensor->n_dims, 4);
+    assert_int_equal(tensor->dims[3], 3);
+    for (int i = 0; i < 3; i++)
+        size[i] = (int)tensor->dims[i];
+    return tensor->data;
+}
+
 const uint8_t *golden_rgb(const struct golden *golden, const char *name, int *height, int *width) {
     const struct glint_safetensors_tensor *tensor = find(golden, name, GLINT_SAFETENSORS_U8);
     assert_int_equal(tensor->n_dims, 3);

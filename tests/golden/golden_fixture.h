@@ -23,6 +23,8 @@ void golden_close(struct golden *golden);
 const int32_t *golden_ids(const struct golden *golden, const char *name, int *n);
 // A picture [height][width][3].
 const uint8_t *golden_rgb(const struct golden *golden, const char *name, int *height, int *width);
+// Frames [frame][height][width][3]; size receives the first three.
+const uint8_t *golden_frames(const struct golden *golden, const char *name, int size[3]);
 // Rows of a float32 tensor [n_row][n_col].
 const float *golden_rows(const struct golden *golden, const char *name, int *n_row, int *n_col);
 bool golden_has(const struct golden *golden, const char *name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_golden_vision.c — the vision path against the official implementation, stage by stage and
 // at every CPU tier: resized bytes, pixels, the tower, the features, and logits of prompts with a
-// picture in them.
+// picture in them; a video, whose frames come in pairs.
 #include "base/alloc.h"
 #include "cpu/cpu.h"
 #include "golden/golden_fixture.h"
@@ -45,11 +45,11 @@ static struct glint_picture *open_picture(struct glint_vision *vision, const str
     return picture;
 }
 
-static void compare(const struct golden *golden, const char *what, int k, const float *got,
-                    int64_t n) {
-    char name[32];
+static void compare(const struct golden *golden, const char *of, const char *what,
+                    const float *got, int64_t n) {
+    char name[48];
     int n_row, n_col;
-    snprintf(name, sizeof name, "image.%d.%s", k, what);
+    snprintf(name, sizeof name, "%s.%s", of, what);
     const float *want = golden_rows(golden, name, &n_row, &n_col);
     assert_int_equal((int64_t)n_row * n_col, n);
     for (int64_t i = 0; i < n; i++)
@@ -58,32 +58,59 @@ static void compare(const struct golden *golden, const char *what, int k, const 
                      (int)(i % n_col), (double)got[i], (double)want[i]);
 }
 
-static void check_stages(const struct golden *golden, struct glint_vision *vision, int k) {
-    char name[32];
-    int height, width;
+// `of` names the picture or the video.
+static void compare_stages(const struct golden *golden, const char *of,
+                           struct glint_vision *vision, struct glint_picture *picture) {
     struct glint_error error = {0};
-    struct glint_picture *picture = open_picture(vision, golden, k);
     struct glint_picture_info info = glint_picture_info(picture);
-    struct glint_vision_info of = glint_vision_info(vision);
-    snprintf(name, sizeof name, "image.%d.resized", k);
-    const uint8_t *resized = golden_rgb(golden, name, &height, &width);
-    assert_int_equal(info.rows * of.patch, height);
-    assert_int_equal(info.cols * of.patch, width);
-    assert_memory_equal(info.rgb, resized, (size_t)height * (size_t)width * 3);
-    int64_t n_pixel = (int64_t)info.rows * info.cols * 6 * of.patch * of.patch;
-    int64_t n_tower = (int64_t)info.n_tokens * 4 * of.tower;
-    int64_t n_feature = (int64_t)info.n_tokens * of.width;
+    struct glint_vision_info size = glint_vision_info(vision);
+    int64_t n_group = info.n_groups > 0 ? info.n_groups : 1;
+    int64_t n_pixel = n_group * info.rows * info.cols * 6 * size.patch * size.patch;
+    int64_t n_tower = (int64_t)info.n_tokens * 4 * size.tower;
+    int64_t n_feature = (int64_t)info.n_tokens * size.width;
     struct glint_picture_stages stages = {glint_alloc((size_t)n_pixel, sizeof(float)),
                                           glint_alloc((size_t)n_tower, sizeof(float)),
                                           glint_alloc((size_t)n_feature, sizeof(float))};
     check(glint_picture_look(picture, &stages, &error), &error);
-    compare(golden, "pixels", k, stages.pixels, n_pixel);
-    compare(golden, "tower", k, stages.tower, n_tower);
-    compare(golden, "features", k, stages.features, n_feature);
+    compare(golden, of, "pixels", stages.pixels, n_pixel);
+    compare(golden, of, "tower", stages.tower, n_tower);
+    compare(golden, of, "features", stages.features, n_feature);
     glint_free(stages.pixels);
     glint_free(stages.tower);
     glint_free(stages.features);
+}
+
+static void check_picture(const struct golden *golden, struct glint_vision *vision, int k) {
+    char of[16], name[32];
+    int height, width;
+    struct glint_picture *picture = open_picture(vision, golden, k);
+    struct glint_picture_info info = glint_picture_info(picture);
+    int patch = glint_vision_info(vision).patch;
+    snprintf(of, sizeof of, "image.%d", k);
+    snprintf(name, sizeof name, "%s.resized", of);
+    const uint8_t *resized = golden_rgb(golden, name, &height, &width);
+    assert_int_equal(info.rows * patch, height);
+    assert_int_equal(info.cols * patch, width);
+    assert_memory_equal(info.rgb, resized, (size_t)height * (size_t)width * 3);
+    compare_stages(golden, of, vision, picture);
     glint_picture_close(&picture);
+}
+
+// An odd number of frames, in three groups.
+static void check_video(const struct golden *golden, struct glint_vision *vision) {
+    int size[3];
+    const double seconds[] = {0, 0.5, 1, 1.5, 2};
+    struct glint_picture_source source = {.name = "video", .seconds = seconds};
+    struct glint_picture *video;
+    struct glint_error error = {0};
+    source.rgb = golden_frames(golden, "video.frames", size);
+    source.n_frames = size[0];
+    source.height = size[1];
+    source.width = size[2];
+    check(glint_picture_open(&video, vision, &source, &error), &error);
+    assert_int_equal(glint_picture_info(video).n_groups, 3);
+    compare_stages(golden, "video", vision, video);
+    glint_picture_close(&video);
 }
 
 static void test_stages(void **state) {
@@ -92,7 +119,8 @@ static void test_stages(void **state) {
     for (size_t t = 0; (tier = glint_cpu_tier_at(t)) != NULL; t++) {
         struct glint_vision *vision = open_vision(golden->mmproj, tier, 1 + (int)t % 3);
         for (int k = 0; k < N_PICTURE; k++)
-            check_stages(golden, vision, k);
+            check_picture(golden, vision, k);
+        check_video(golden, vision);
         glint_vision_close(&vision);
     }
 }

@@ -312,9 +312,13 @@ static void test_vision(void **state) {
     check_u32(&converted, "clip.vision.attention.head_count", 4);
     check_u32(&converted, "clip.vision.spatial_merge_size", 2);
     check_f32(&converted, "clip.vision.attention.layer_norm_epsilon", 1e-5f);
-    assert_int_equal(converted.gguf->n_kvs, 19);
-    assert_int_equal(converted.gguf->n_tensors, 6 * 16 + 9);
+    // Beside what other engines know: the patch kernel before the sum, and its key.
+    check_u32(&converted, "glint.vision.patch_frames", 2);
+    assert_int_equal(converted.gguf->n_kvs, 19 + 1);
+    assert_int_equal(converted.gguf->n_tensors, 6 * 16 + 9 + 1);
     check_patch_kernel(&converted);
+    check_tensor(&converted, "v.patch_embd_frames.weight",
+                 "model.vision_tower.patch_embedder.patch_embedding.weight", 0, 0);
     check_tensor(&converted, "v.position_embd.weight",
                  "model.vision_tower.patch_embedder.position_embedding_table.weight", 0, 0);
     check_tensor(&converted, "v.pre_ln.bias", "model.vision_tower.ln_pre.bias", 0, 0);

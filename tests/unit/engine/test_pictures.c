@@ -213,6 +213,98 @@ static void test_refusals(void **state) {
     glint_picture_close(&a);
 }
 
+// ---- videos ---------------------------------------------------------------------------------
+
+static void test_sampling(void **state) {
+    (void)state;
+    int64_t index[GLINT_VIDEO_MAX_FRAMES];
+    static const struct {
+        int64_t total;
+        double fps;
+        int n;
+        int64_t second, last;
+    } cases[] = {
+        {100, 30, 6, 19, 99},
+        {1, 30, 1, 0, 0},
+        {2, 30, 2, 1, 1},
+        {30, 30, 2, 29, 29},
+        {45, 30, 2, 44, 44},
+        {60, 30, 4, 19, 59},
+        {100000, 25, 96, 1052, 99999},
+        {48, 0, 4, 15, 47},
+        {7, 1, 6, 1, 6},
+        {0, 25, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int n = glint_video_sample(cases[i].total, cases[i].fps, index);
+        assert_int_equal(n, cases[i].n);
+        if (n > 1)
+            assert_int_equal(index[1], cases[i].second);
+        if (n > 0)
+            assert_int_equal(index[n - 1], cases[i].last);
+    }
+}
+
+static void put_word(struct glint_ids *ids, const char *text) {
+    struct glint_ids word;
+    struct glint_error error = {.status = GLINT_OK};
+    struct glint_text source = {.data = text, .n = strlen(text)};
+    check(glint_tokenize(engine, &source, &word, &error), &error);
+    memcpy(ids->data + ids->n, word.data, word.n * sizeof *word.data);
+    ids->n += word.n;
+    glint_ids_free(&word);
+}
+
+static void put_id(struct glint_ids *ids, const char *special, int times) {
+    for (int i = 0; i < times; i++)
+        ids->data[ids->n++] = glint_special_id(engine, special);
+}
+
+// Three frames are two pairs; the shipped vision file has the summed kernel only.
+static void test_video_in_a_prompt(void **state) {
+    (void)state;
+    uint8_t *frames = glint_alloc(3, PIXELS);
+    memcpy(frames, red, PIXELS);
+    memcpy(frames + PIXELS, blue, PIXELS);
+    memcpy(frames + 2 * PIXELS, red, PIXELS);
+    const double seconds[] = {0, 0.5, 12.25};
+    struct glint_picture *video, *picture = open_picture(red);
+    struct glint_error error = {.status = GLINT_OK};
+    struct glint_picture_source source = {.name = "v",
+                                          .rgb = frames,
+                                          .width = SIDE,
+                                          .height = SIDE,
+                                          .n_frames = 3,
+                                          .seconds = seconds};
+    expect_fail(glint_picture_open(&video, vision, &source, &error), GLINT_E_UNSUPPORTED, &error,
+                "cannot tell two frames apart");
+    source.summed_kernel = true;
+    check(glint_picture_open(&video, vision, &source, &error), &error);
+    assert_int_equal(glint_picture_info(video).n_tokens, 2 * N_TOKEN);
+    int32_t place[2] = {glint_special_id(engine, "<|video|>"), 100}, expected[200];
+    struct glint_ids ids = {place, 2}, out, want = {expected, 0};
+    check(glint_expand_pictures(engine, &ids, &video, 1, &out, &error), &error);
+    put_id(&want, "<|vid_start|>", 1);
+    put_word(&want, "Time: 0.0s");
+    put_id(&want, "<|video|>", N_TOKEN);
+    put_id(&want, "<|vid_frame_separator|>", 1);
+    put_word(&want, "Time: 12.2s");
+    put_id(&want, "<|video|>", N_TOKEN);
+    put_id(&want, "<|vid_end|>", 1);
+    want.data[want.n++] = 100;
+    assert_int_equal(out.n, want.n);
+    assert_memory_equal(out.data, want.data, want.n * sizeof *want.data);
+    struct glint_session *session = open_session(&video, 1);
+    assert_int_equal(sync_ids(session, &out), 0);
+    glint_session_close(&session);
+    glint_ids_free(&out);
+    expect_fail(glint_expand_pictures(engine, &ids, &picture, 1, &out, &error), GLINT_E_ARG, &error,
+                "is for a video, found a picture");
+    glint_picture_close(&video);
+    glint_picture_close(&picture);
+    glint_free(frames);
+}
+
 static void test_cancel(void **state) {
     (void)state;
     uint8_t *grey = glint_alloc(PIXELS, 1);
@@ -253,8 +345,12 @@ static void test_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prefix_reuse), cmocka_unit_test(test_pieces_and_order),
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_prefix_reuse),
+        cmocka_unit_test(test_pieces_and_order),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_sampling),
+        cmocka_unit_test(test_video_in_a_prompt),
+        cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
