@@ -50,7 +50,10 @@ static void write_word(struct glint_terminal *terminal) {
         terminal->column = 0;
     }
     fwrite(terminal->word, 1, terminal->n_word, terminal->file);
+    int width = terminal->wrap ? glint_terminal_width(terminal) : INT_MAX;
     terminal->column += terminal->word_cells;
+    if (terminal->column > width) // the terminal breaks a word longer than a line
+        terminal->column = (terminal->column - 1) % width + 1;
     terminal->n_word = 0;
     terminal->word_cells = 0;
     terminal->line_open = true;
@@ -130,11 +133,14 @@ void glint_terminal_put(struct glint_terminal *terminal, const char *text, size_
         }
         at += show(terminal, text + at, n - at, shown, &cells);
         size_t n_shown = strlen(shown);
-        if (terminal->n_word + n_shown > sizeof terminal->word)
+        bool wide = cells > 1 && (text[at - 1] & 0x80); // scripts without spaces break anywhere
+        if (wide || terminal->n_word + n_shown > sizeof terminal->word)
             write_word(terminal);
         memcpy(terminal->word + terminal->n_word, shown, n_shown);
         terminal->n_word += n_shown;
         terminal->word_cells += cells;
+        if (wide)
+            write_word(terminal);
     }
 }
 
