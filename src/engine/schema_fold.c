@@ -333,6 +333,7 @@ static struct glint_shape_member *find_member(const struct glint_shape *shape,
 static enum glint_status add_member(struct glint_shape *shape, struct glint_view name,
                                     bool required, struct glint_error *err) {
     struct glint_shape_member *member = find_member(shape, name);
+    *shape->document->n_steps += 1;
     if (!member && shape->n_members == GLINT_GRAMMAR_MAX_MEMBERS)
         return refuse(shape, shape->parts[0], err, GLINT_E_LIMIT, "more than 500 properties");
     if (!member) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_INDENT = 64, MAX_TABS = 16 };
+enum { MAX_INDENT = 64, MAX_TABS = 16, MAX_STATES = 200000 };
 
 static enum glint_status no_memory(struct glint_error *err) {
     return glint_fail(err, GLINT_E_NOMEM, "schema: no memory");
@@ -134,6 +134,10 @@ static enum glint_status check_fit(struct glint_schema_compiler *compiler,
                                    struct glint_error *err) {
     if (compiler->grammar->dfa.failed)
         return no_memory(err);
+    if (compiler->grammar->dfa.n_states > MAX_STATES)
+        return glint_schema_fail(&compiler->document, at, err, GLINT_E_LIMIT,
+                                 "cannot be enforced: the automata of the schema would have more "
+                                 "than 200,000 states");
     if (fit == GLINT_MACHINE_LARGE)
         return glint_schema_fail(&compiler->document, at, err, GLINT_E_LIMIT,
                                  "cannot be enforced: the automaton would have more than 20,000 "

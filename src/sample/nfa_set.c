@@ -9,6 +9,8 @@
 
 #define NOWHERE UINT32_MAX
 
+enum { MAX_WORK = 1 << 24 };
+
 void glint_nfa_fini(struct glint_nfa *nfa) {
     glint_free(nfa->nodes);
     glint_free(nfa->members);
@@ -120,12 +122,16 @@ static int ascending(const void *a, const void *b) {
 }
 
 static uint32_t finish(struct glint_nfa *nfa, uint32_t n_stack, uint8_t passed) {
+    nfa->exhausted = nfa->exhausted || nfa->n_work > MAX_WORK;
+    if (nfa->exhausted)
+        return NOWHERE;
     if (!reserve(nfa, nfa->n)) {
         nfa->failed = true;
         return NOWHERE;
     }
     uint32_t *out = nfa->members + nfa->begins[nfa->n_sets];
     uint32_t n = close_set(nfa, n_stack, passed, out);
+    nfa->n_work += n + 1;
     if (n == 0)
         return NOWHERE;
     qsort(out, n, sizeof *out, ascending);

@@ -32,7 +32,9 @@ struct glint_nfa { // all-zero is a valid empty one
     uint32_t *marks; // [n] generation in which a node was seen
     uint32_t *stack; // [2 n + 2]
     uint32_t generation;
-    bool failed; // out of memory
+    uint64_t n_work; // members of all sets that were made, again or not
+    bool exhausted;  // that was too much: every step is NONE from here on
+    bool failed;     // out of memory
 };
 void glint_nfa_fini(struct glint_nfa *nfa);
 // After the nodes are there.

@@ -282,6 +282,7 @@ enum glint_machine_fit glint_dfa_pattern(struct glint_dfa *dfa, const struct gli
         return GLINT_MACHINE_LARGE;
     for (unsigned i = 0; i < rule->n_patterns; i++) {
         first.sets[i] = glint_nfa_start(&rule->patterns[i]);
+        dfa->failed = dfa->failed || rule->patterns[i].failed;
         if (first.sets[i] == UINT32_MAX)
             return GLINT_MACHINE_EMPTY;
     }
@@ -292,8 +293,10 @@ enum glint_machine_fit glint_dfa_pattern(struct glint_dfa *dfa, const struct gli
                                     .flags = pattern_flags,
                                     .begins = begins};
     enum glint_machine_fit fit = glint_dfa_build(dfa, &machine, start);
-    for (unsigned i = 0; i < rule->n_patterns; i++)
+    for (unsigned i = 0; i < rule->n_patterns; i++) {
         dfa->failed = dfa->failed || rule->patterns[i].failed;
+        fit = rule->patterns[i].exhausted ? GLINT_MACHINE_LARGE : fit;
+    }
     return fit;
 }
 
