@@ -354,7 +354,7 @@ struct glint_vision_info {
 };
 struct glint_vision_info glint_vision_info(const struct glint_vision *vision);
 
-// A picture file in memory, or (rgb set) plain pixels; with n_frames, a video's sampled frames.
+// A picture file in memory, or (rgb set) plain pixels, or (frame set) a video's sampled frames.
 struct glint_picture_source {
     const char *name; // for errors: the file's name, a URL
     const void *data; // [n] PNG, JPEG, WebP, GIF, BMP, ...: known by its first bytes
@@ -362,10 +362,13 @@ struct glint_picture_source {
     const uint8_t *rgb; // [height, width, 3]
     int width, height;
     int max_tokens; // of a picture, or of a pair of frames; 0: 4096, or 144
-    // A video: rgb is [n_frames, height, width, 3], seconds [n_frames] the time of each.
+    // A video: frame gives the pixels of frame i, asked for in ascending order, [height, width, 3],
+    // until its next call; NULL when there is none.
     int n_frames; // 0: a still picture
-    const double *seconds;
-    bool summed_kernel; // look at a video with a file that lost what tells two frames apart
+    const uint8_t *(*frame)(void *user, int i);
+    void *user;
+    const double *seconds; // [n_frames] the time of each
+    bool summed_kernel;    // look at a video with a file that lost what tells two frames apart
 };
 
 enum { GLINT_VIDEO_MAX_FRAMES = 96 };

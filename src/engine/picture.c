@@ -200,31 +200,49 @@ static enum glint_status size_of(const struct glint_vision *vision, const struct
     return GLINT_OK;
 }
 
+static const char *name_of(const struct glint_picture_source *source) {
+    return source->name ? source->name : "picture";
+}
+
 // Frames that are kept of a source: a video's last one is repeated to make pairs.
 static int frames_of(const struct glint_picture_source *source) {
     return source->n_frames > 0 ? (source->n_frames + 1) / 2 * 2 : 1;
 }
 
-// The source's pixels at the model's size; in is the decoded source, its first frame.
+// The frames of a video one by one; the last one may have to serve twice.
+static enum glint_status resize_frames(const struct glint_picture_source *source,
+                                       const struct glint_rgb *out, struct glint_error *err) {
+    for (int i = 0; i < frames_of(source); i++) {
+        struct glint_rgb from = {NULL, source->height, source->width}, to = *out;
+        const uint8_t *pixels = NULL;
+        to.data += (size_t)i * frame_bytes(out);
+        if (i < source->n_frames)
+            pixels = source->frame(source->user, i);
+        else
+            memcpy(to.data, to.data - frame_bytes(out), frame_bytes(out));
+        if (i < source->n_frames && !pixels)
+            return glint_fail(err, GLINT_E_FORMAT, "%s: frame %d of %d cannot be read",
+                              name_of(source), i + 1, source->n_frames);
+        memcpy(&from.data, &pixels, sizeof from.data); // read only
+        if (pixels)
+            GLINT_TRY(glint_resample(&to, &from, err));
+    }
+    return GLINT_OK;
+}
+
+// The source's pixels at the model's size; in is the decoded picture, or a video's size.
 static enum glint_status resize(const struct glint_vision *vision,
                                 const struct glint_picture_source *source,
                                 const struct glint_rgb *in, struct glint_rgb *out,
                                 struct glint_error *err) {
-    const char *name = source->name ? source->name : "picture";
     int most = source->n_frames > 0 ? GLINT_VISION_PAIR_TOKENS : GLINT_VISION_TOKENS;
-    int n_frame = frames_of(source), last = source->n_frames > 0 ? source->n_frames - 1 : 0;
-    GLINT_TRY(
-        size_of(vision, in, source->max_tokens > 0 ? source->max_tokens : most, name, out, err));
-    out->data = glint_alloc((size_t)n_frame, frame_bytes(out));
+    GLINT_TRY(size_of(vision, in, source->max_tokens > 0 ? source->max_tokens : most,
+                      name_of(source), out, err));
+    out->data = glint_alloc((size_t)frames_of(source), frame_bytes(out));
     if (!out->data)
-        return glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name);
-    enum glint_status status = GLINT_OK;
-    for (int i = 0; status == GLINT_OK && i < n_frame; i++) {
-        struct glint_rgb from = *in, to = *out;
-        from.data += (size_t)(i < last ? i : last) * frame_bytes(in);
-        to.data += (size_t)i * frame_bytes(out);
-        status = glint_resample(&to, &from, err);
-    }
+        return glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name_of(source));
+    enum glint_status status =
+        source->n_frames > 0 ? resize_frames(source, out, err) : glint_resample(out, in, err);
     if (status != GLINT_OK)
         glint_free(out->data);
     return status;
@@ -233,16 +251,16 @@ static enum glint_status resize(const struct glint_vision *vision,
 static enum glint_status check_source(const struct glint_vision *vision,
                                       const struct glint_picture_source *source,
                                       struct glint_error *err) {
-    const char *name = source->name ? source->name : "picture";
+    const char *name = name_of(source);
     if (source->max_tokens < 0 || source->max_tokens > GLINT_VISION_TOKENS)
         return glint_fail(err, GLINT_E_ARG, "%s: at most %d tokens asked for, expected 1 to %d",
                           name, source->max_tokens, GLINT_VISION_TOKENS);
-    GLINT_REQUIRE(source->rgb ? source->width > 0 && source->height > 0 : source->data != NULL,
-                  err);
+    bool plain = source->rgb || source->n_frames != 0;
+    GLINT_REQUIRE(plain ? source->width > 0 && source->height > 0 : source->data != NULL, err);
     if (source->n_frames == 0)
         return GLINT_OK;
     GLINT_REQUIRE(source->n_frames > 0 && source->n_frames <= GLINT_VIDEO_MAX_FRAMES, err);
-    GLINT_REQUIRE(source->rgb && source->seconds, err);
+    GLINT_REQUIRE(source->frame && source->seconds, err);
     if (!vision->model.config.frames && !source->summed_kernel)
         return glint_fail(err, GLINT_E_UNSUPPORTED,
                           "%s: the vision file %s cannot tell two frames apart: it lacks the "
@@ -272,12 +290,12 @@ static struct glint_picture *make_picture(struct glint_vision *vision, struct lo
 enum glint_status glint_picture_open(struct glint_picture **out, struct glint_vision *vision,
                                      const struct glint_picture_source *source,
                                      struct glint_error *err) {
-    const char *name = source->name ? source->name : "picture";
+    const char *name = name_of(source);
     *out = NULL;
     GLINT_TRY(check_source(vision, source, err));
     struct glint_rgb in = {NULL, source->height, source->width}, sized = {NULL, 0, 0};
     const struct glint_picture_file file = {source->data, source->n, name};
-    if (!source->rgb)
+    if (!source->rgb && source->n_frames == 0)
         GLINT_TRY(glint_picture_decode(&in, &file, err));
     struct glint_rgb pixels = in;
     if (source->rgb)

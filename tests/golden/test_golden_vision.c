@@ -96,6 +96,16 @@ static void check_picture(const struct golden *golden, struct glint_vision *visi
     glint_picture_close(&picture);
 }
 
+struct frames {
+    const uint8_t *data;
+    size_t n_bytes; // of one
+};
+
+static const uint8_t *frame_at(void *user, int i) {
+    const struct frames *frames = user;
+    return frames->data + (size_t)i * frames->n_bytes;
+}
+
 // An odd number of frames, in three groups.
 static void check_video(const struct golden *golden, struct glint_vision *vision) {
     int size[3];
@@ -103,7 +113,10 @@ static void check_video(const struct golden *golden, struct glint_vision *vision
     struct glint_picture_source source = {.name = "video", .seconds = seconds};
     struct glint_picture *video;
     struct glint_error error = {0};
-    source.rgb = golden_frames(golden, "video.frames", size);
+    struct frames frames = {.data = golden_frames(golden, "video.frames", size)};
+    frames.n_bytes = (size_t)size[1] * (size_t)size[2] * 3;
+    source.frame = frame_at;
+    source.user = &frames;
     source.n_frames = size[0];
     source.height = size[1];
     source.width = size[2];

@@ -260,18 +260,21 @@ static void put_id(struct glint_ids *ids, const char *special, int times) {
         ids->data[ids->n++] = glint_special_id(engine, special);
 }
 
+static int n_frame_left; // frames that can be read
+
+static const uint8_t *frame_at(void *user, int i) {
+    (void)user;
+    return i < n_frame_left ? i % 2 ? blue : red : NULL;
+}
+
 // Three frames are two pairs; the shipped vision file has the summed kernel only.
 static void test_video_in_a_prompt(void **state) {
     (void)state;
-    uint8_t *frames = glint_alloc(3, PIXELS);
-    memcpy(frames, red, PIXELS);
-    memcpy(frames + PIXELS, blue, PIXELS);
-    memcpy(frames + 2 * PIXELS, red, PIXELS);
     const double seconds[] = {0, 0.5, 12.25};
     struct glint_picture *video, *picture = open_picture(red);
     struct glint_error error = {.status = GLINT_OK};
     struct glint_picture_source source = {.name = "v",
-                                          .rgb = frames,
+                                          .frame = frame_at,
                                           .width = SIDE,
                                           .height = SIDE,
                                           .n_frames = 3,
@@ -279,6 +282,10 @@ static void test_video_in_a_prompt(void **state) {
     expect_fail(glint_picture_open(&video, vision, &source, &error), GLINT_E_UNSUPPORTED, &error,
                 "cannot tell two frames apart");
     source.summed_kernel = true;
+    n_frame_left = 1;
+    expect_fail(glint_picture_open(&video, vision, &source, &error), GLINT_E_FORMAT, &error,
+                "v: frame 2 of 3 cannot be read");
+    n_frame_left = 3;
     check(glint_picture_open(&video, vision, &source, &error), &error);
     assert_int_equal(glint_picture_info(video).n_tokens, 2 * N_TOKEN);
     int32_t place[2] = {glint_special_id(engine, "<|video|>"), 100}, expected[200];
@@ -302,7 +309,6 @@ static void test_video_in_a_prompt(void **state) {
                 "is for a video, found a picture");
     glint_picture_close(&video);
     glint_picture_close(&picture);
-    glint_free(frames);
 }
 
 static void test_cancel(void **state) {
