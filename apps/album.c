@@ -3,6 +3,7 @@
 #include "album.h"
 
 #include "interrupt.h"
+#include "video_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,12 +40,17 @@ bool glint_album_take(struct glint_album *album, const struct glint_options *sta
     int64_t value;
     switch (id) {
     case GLINT_ARG_IMAGE:
+    case GLINT_ARG_VIDEO:
         if (album->n_paths == GLINT_ALBUM_MAX_PATHS) {
             glint_options_usage(state->command, "--image: found more than %d pictures",
                                 GLINT_ALBUM_MAX_PATHS);
             return false;
         }
+        album->is_video[album->n_paths] = id == GLINT_ARG_VIDEO;
         album->paths[album->n_paths++] = state->value;
+        return true;
+    case GLINT_ARG_VIDEO_SUMMED:
+        album->video_summed = true;
         return true;
     case GLINT_ARG_MMPROJ:
         album->mmproj = state->value;
@@ -129,6 +135,20 @@ static uint8_t *read_file(const char *path, size_t *n, struct glint_error *err) 
     return data;
 }
 
+static enum glint_status add_source(struct glint_album *album,
+                                    const struct glint_picture_source *source,
+                                    struct glint_error *err) {
+    struct glint_picture **grown =
+        realloc(album->pictures, (album->n + 1) * sizeof(struct glint_picture *));
+    if (!grown)
+        return fail(err, GLINT_E_NOMEM, source->name, "out of memory");
+    album->pictures = grown;
+    enum glint_status status =
+        glint_picture_open(&album->pictures[album->n], album->vision, source, err);
+    album->n += status == GLINT_OK;
+    return status;
+}
+
 enum glint_status glint_album_add(struct glint_album *album, const char *path,
                                   struct glint_error *err) {
     struct glint_picture_source source = {.name = path, .max_tokens = album->max_tokens};
@@ -137,22 +157,47 @@ enum glint_status glint_album_add(struct glint_album *album, const char *path,
     if (!data)
         return status != GLINT_OK ? status : err->status;
     source.data = data;
-    struct glint_picture **grown =
-        realloc(album->pictures, (album->n + 1) * sizeof(struct glint_picture *));
-    if (grown) {
-        album->pictures = grown;
-        status = glint_picture_open(&album->pictures[album->n], album->vision, &source, err);
-    } else {
-        status = fail(err, GLINT_E_NOMEM, path, "out of memory");
-    }
+    status = add_source(album, &source, err);
     free(data);
-    album->n += status == GLINT_OK;
     return status;
+}
+
+enum glint_status glint_album_add_video(struct glint_album *album, const char *path,
+                                        struct glint_error *err) {
+    struct glint_video_file video;
+    enum glint_status status = album->vision ? GLINT_OK : open_vision(album, err);
+    if (status == GLINT_OK)
+        status = glint_video_open(&video, path, err);
+    if (status != GLINT_OK)
+        return status;
+    struct glint_picture_source source = {.name = path,
+                                          .max_tokens = album->max_tokens,
+                                          .width = video.width,
+                                          .height = video.height,
+                                          .n_frames = video.n,
+                                          .frame = glint_video_frame,
+                                          .user = &video,
+                                          .seconds = video.seconds,
+                                          .summed_kernel = album->video_summed};
+    status = add_source(album, &source, err);
+    glint_video_close(&video);
+    return status;
+}
+
+char *glint_album_parts(const struct glint_album *album) {
+    char *parts = malloc(album->n + 1);
+    for (size_t i = 0; parts && i < album->n; i++)
+        parts[i] = glint_picture_info(album->pictures[i]).n_groups > 0 ? 'v' : 'i';
+    if (parts)
+        parts[album->n] = 0;
+    return parts;
 }
 
 enum glint_status glint_album_add_paths(struct glint_album *album, struct glint_error *err) {
     for (size_t i = 0; i < album->n_paths; i++) {
-        enum glint_status status = glint_album_add(album, album->paths[i], err);
+        enum glint_status status = album->is_video[i]
+                                       ? glint_album_add_video(album, album->paths[i], err)
+                                       : glint_album_add(album, album->paths[i], err);
         if (status != GLINT_OK)
             return status;
     }

@@ -112,16 +112,20 @@ static bool parse(struct run *run, int argc, char **argv, int *result) {
 // A list of one user message, after the system message if there is one.
 static char *messages_json(const struct run *run, struct glint_json_text words, size_t *n) {
     char *json = NULL;
-    FILE *out = open_memstream(&json, n);
-    if (!out)
+    char *pictures = glint_album_parts(&run->album);
+    FILE *out = pictures ? open_memstream(&json, n) : NULL;
+    if (!out) {
+        free(pictures);
         return NULL;
+    }
     fputc('[', out);
     if (run->how.system) {
         struct glint_json_text system = {run->how.system, strlen(run->how.system)};
-        glint_prompt_message(out, "system", 0, system);
+        glint_prompt_message(out, "system", "", system);
         fputc(',', out);
     }
-    glint_prompt_message(out, "user", run->album.n, words);
+    glint_prompt_message(out, "user", pictures, words);
+    free(pictures);
     fputc(']', out);
     return fclose(out) == 0 ? json : NULL;
 }

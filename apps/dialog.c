@@ -134,7 +134,7 @@ bool glint_dialog_add_user(struct glint_dialog *dialog, struct glint_json_text t
     if (out && n_pictures > 0)
         put_parts(out, text, pictures, n_pictures);
     else if (out)
-        glint_prompt_message(out, "user", 0, text);
+        glint_prompt_message(out, "user", "", text);
     return done(dialog, out);
 }
 
@@ -196,7 +196,7 @@ static void put_messages(const struct glint_dialog *dialog, FILE *out) {
     fputc('[', out);
     if (dialog->system) {
         struct glint_json_text system = {dialog->system, strlen(dialog->system)};
-        glint_prompt_message(out, "system", 0, system);
+        glint_prompt_message(out, "system", "", system);
         separator = ",\n";
     }
     for (size_t i = 0; i < dialog->n_messages; i++) {

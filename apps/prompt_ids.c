@@ -31,17 +31,16 @@ enum glint_status glint_prompt_ids(const struct glint_chat *chat, const struct g
     return status;
 }
 
-void glint_prompt_message(FILE *out, const char *role, size_t n_pictures,
+void glint_prompt_message(FILE *out, const char *role, const char *pictures,
                           struct glint_json_text text) {
-    fprintf(out, "{\"role\":\"%s\",\"content\":", role);
-    if (n_pictures > 0)
-        fputc('[', out);
-    for (size_t i = 0; i < n_pictures; i++)
-        fputs("{\"type\":\"image\"},", out);
-    if (n_pictures > 0)
+    bool parts = pictures[0] != 0;
+    fprintf(out, "{\"role\":\"%s\",\"content\":%s", role, parts ? "[" : "");
+    for (; *pictures; pictures++)
+        fprintf(out, "{\"type\":\"%s\"},", *pictures == 'v' ? "video" : "image");
+    if (parts)
         fputs("{\"type\":\"text\",\"text\":", out);
     glint_json_out_string(out, text.data, text.n);
-    fputs(n_pictures > 0 ? "}]}" : "}", out);
+    fputs(parts ? "}]}" : "}", out);
 }
 
 void glint_prompt_today(char date[16]) {

@@ -13,8 +13,9 @@ enum glint_status glint_prompt_template(struct glint_chat **chat, const struct g
 enum glint_status glint_prompt_ids(const struct glint_chat *chat, const struct glint_engine *engine,
                                    const struct glint_chat_request *request, struct glint_ids *ids,
                                    enum glint_turn_start *start, struct glint_error *err);
-// {"role":ROLE,"content":TEXT}; with pictures the content is that many image parts, then the text.
-void glint_prompt_message(FILE *out, const char *role, size_t n_pictures,
+// {"role":ROLE,"content":TEXT}; with pictures (a letter each, i or v for a video) the content is
+// that many parts, then the text.
+void glint_prompt_message(FILE *out, const char *role, const char *pictures,
                           struct glint_json_text text);
 // Today as the template's clock wants it.
 void glint_prompt_today(char date[16]);

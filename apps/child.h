@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// child.h — a confined child process whose standard output is read: no new privileges, limits on
+// memory, processor time and files, nothing of ours open, killed when we end or go on.
+#ifndef GLINT_APPS_CHILD_H
+#define GLINT_APPS_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { GLINT_CHILD_WORDS = 400 };
+
+struct glint_child {
+    pid_t pid;                     // 0: none
+    int out, err;                  // pipes, or -1
+    double deadline_ms;            // glint_now_ms
+    char words[GLINT_CHILD_WORDS]; // what it last said on its standard error
+    size_t n_words;
+};
+
+// argv[0] is looked up in PATH. False when it cannot be started; child is then empty.
+bool glint_child_start(struct glint_child *child, const char *const *argv, double seconds);
+// Reads exactly n bytes. False at the end of the output, at the deadline and after Ctrl-C.
+bool glint_child_read(struct glint_child *child, void *data, size_t n);
+// Waits until it has ended, or kills it when `kill_it`. True when it ended well by itself.
+bool glint_child_end(struct glint_child *child, bool kill_it);
+
+#endif
