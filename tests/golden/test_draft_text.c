@@ -160,6 +160,41 @@ static void test_greedy(void **state) {
     check_alone(true, plain);
 }
 
+// Limits of 1 to 20 tokens, for answers that end before and after them: as many tokens as without
+// drafting, nothing held beyond, and no round reaches further than there are tokens to draw.
+static void test_limits(void **state) {
+    (void)state;
+    struct glint_session *session;
+    struct glint_error error = {0};
+    int n_stopped = 0;
+    for (int i = 0; i < N_SOME; i += 3) {
+        const struct answer *want = &plain[i];
+        must(glint_session_open(&session, engine, &error), &error);
+        for (int limit = 1; limit <= 20; limit++) {
+            struct glint_draft_stats before = glint_session_draft_stats(session);
+            struct answer got = {.n = 0};
+            begin(session, i, true, MOST);
+            glint_session_expect(session, limit);
+            while (draw(session, &got) && got.n < limit)
+                must(glint_engine_decode(engine, &session, &got.id[got.n - 1], 1, &error), &error);
+            assert_int_equal(got.n, want->n < limit ? want->n : limit);
+            assert_memory_equal(got.id, want->id, (size_t)got.n * sizeof got.id[0]);
+            int begin_at = (int)prompts.prompt[i].ids.n;
+            assert_int_equal(glint_session_length(session), begin_at + got.n - 1);
+            assert_memory_equal(glint_session_ids(session) + begin_at, got.id,
+                                (size_t)(got.n - 1) * sizeof got.id[0]);
+            struct glint_draft_stats after = glint_session_draft_stats(session);
+            if (limit < 3) // the last token needs no step, the one before it no proposal
+                assert_int_equal(after.n_proposed, before.n_proposed);
+            if (after.n_round == before.n_round + 1)
+                assert_true(after.n_proposed - before.n_proposed <= limit - 2);
+            n_stopped += glint_is_stop(engine, got.id[got.n - 1]);
+        }
+        glint_session_close(&session);
+    }
+    assert_true(n_stopped > 20);
+}
+
 static void test_sampled(void **state) {
     (void)state;
     check_alone(false, sampled);
@@ -223,6 +258,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(test_sampled),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_five_together),
     };
     return cmocka_run_group_tests(tests, start, end);
