@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// line_editor.c — libedit, its key bindings and the history file; or getline.
+// line_editor.c — libedit and its key bindings; or getline.
 #define _XOPEN_SOURCE 700 // wcwidth
 #include "line_editor.h"
 
 #include "interrupt.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #ifdef GLINT_LIBEDIT
+#include "line_history.h"
+
 #include <histedit.h>
 
-enum { HISTORY_ENTRIES = 1000, PASTE_SHOWN_LINES = 8, MAX_PASTES = 32 };
+enum { PASTE_SHOWN_LINES = 8, MAX_PASTES = 32 };
 static const size_t max_paste_bytes = (size_t)64 << 20;
 
 #define PASTE_BEGIN "\033[200~"
@@ -37,8 +37,7 @@ struct glint_line_editor {
     const char *const *words;
 #ifdef GLINT_LIBEDIT
     EditLine *edit;
-    History *history;
-    char history_path[4096]; // "" for none
+    struct glint_line_history *history; // NULL for none
     const char *prompt, *initial;
     mbstate_t decoding;
     bool interrupted, typed;
@@ -269,66 +268,6 @@ static void forget_pastes(struct glint_line_editor *editor) {
     editor->n_pastes = 0;
 }
 
-// ---- history ----------------------------------------------------------------------------------
-
-// Creates the folders of a path, readable by their owner alone.
-static bool make_folders(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
-static void find_history(struct glint_line_editor *editor) {
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    char *path = editor->history_path;
-    size_t size = sizeof editor->history_path;
-    int n = -1;
-    if (state && state[0] == '/')
-        n = snprintf(path, size, "%s/glint/history", state);
-    else if (home && home[0] == '/')
-        n = snprintf(path, size, "%s/.local/state/glint/history", home);
-    if (n < 0 || (size_t)n >= size || !make_folders(path))
-        path[0] = 0; // no history, then
-}
-
-static void save_history(struct glint_line_editor *editor) {
-    char temporary[sizeof editor->history_path + 8];
-    HistEvent event;
-    if (!editor->history_path[0])
-        return;
-    snprintf(temporary, sizeof temporary, "%s.new", editor->history_path);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    bool ok = history(editor->history, &event, H_SAVE_FP, file) >= 0;
-    ok = fclose(file) == 0 && ok;
-    if (!ok || rename(temporary, editor->history_path) != 0)
-        unlink(temporary);
-}
-
-static void open_history(struct glint_line_editor *editor) {
-    HistEvent event;
-    editor->history = history_init();
-    if (!editor->history)
-        return;
-    history(editor->history, &event, H_SETSIZE, HISTORY_ENTRIES);
-    history(editor->history, &event, H_SETUNIQUE, 1);
-    find_history(editor);
-    if (editor->history_path[0])
-        history(editor->history, &event, H_LOAD, editor->history_path);
-    el_set(editor->edit, EL_HIST, history, editor->history);
-}
-
 // ---- opening ----------------------------------------------------------------------------------
 
 static void bind_keys(EditLine *edit) {
@@ -373,7 +312,9 @@ static void open_edit(struct glint_line_editor *editor, bool with_history) {
     el_set(editor->edit, EL_GETCFN, read_character);
     bind_keys(editor->edit);
     if (with_history)
-        open_history(editor);
+        editor->history = glint_line_history_open();
+    if (editor->history)
+        glint_line_history_attach(editor->history, editor->edit);
     el_source(editor->edit, NULL); // ~/.editrc
 }
 
@@ -406,11 +347,8 @@ static enum glint_line_result read_edited(struct glint_line_editor *editor, cons
 }
 
 void glint_line_editor_remember(struct glint_line_editor *editor, const char *text) {
-    HistEvent event;
-    if (!editor->history || !text[0])
-        return;
-    history(editor->history, &event, H_ENTER, text);
-    save_history(editor);
+    if (editor->history && text[0])
+        glint_line_history_add(editor->history, text);
 }
 
 #else // without libedit
@@ -443,8 +381,7 @@ void glint_line_editor_close(struct glint_line_editor **editor) {
     forget_pastes(*editor);
     if ((*editor)->edit)
         el_end((*editor)->edit);
-    if ((*editor)->history)
-        history_end((*editor)->history);
+    glint_line_history_close(&(*editor)->history);
 #endif
     free(*editor);
     *editor = NULL;
