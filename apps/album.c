@@ -149,25 +149,22 @@ static enum glint_status add_source(struct glint_album *album,
     return status;
 }
 
-enum glint_status glint_album_add(struct glint_album *album, const char *path,
-                                  struct glint_error *err) {
+static enum glint_status add_picture(struct glint_album *album, const char *path,
+                                     struct glint_error *err) {
     struct glint_picture_source source = {.name = path, .max_tokens = album->max_tokens};
-    enum glint_status status = album->vision ? GLINT_OK : open_vision(album, err);
-    uint8_t *data = status == GLINT_OK ? read_file(path, &source.n, err) : NULL;
+    uint8_t *data = read_file(path, &source.n, err);
     if (!data)
-        return status != GLINT_OK ? status : err->status;
+        return err->status;
     source.data = data;
-    status = add_source(album, &source, err);
+    enum glint_status status = add_source(album, &source, err);
     free(data);
     return status;
 }
 
-enum glint_status glint_album_add_video(struct glint_album *album, const char *path,
-                                        struct glint_error *err) {
+static enum glint_status add_video(struct glint_album *album, const char *path,
+                                   struct glint_error *err) {
     struct glint_video_file video;
-    enum glint_status status = album->vision ? GLINT_OK : open_vision(album, err);
-    if (status == GLINT_OK)
-        status = glint_video_open(&video, path, err);
+    enum glint_status status = glint_video_open(&video, path, err);
     if (status != GLINT_OK)
         return status;
     struct glint_picture_source source = {.name = path,
@@ -184,6 +181,14 @@ enum glint_status glint_album_add_video(struct glint_album *album, const char *p
     return status;
 }
 
+enum glint_status glint_album_add(struct glint_album *album, const char *path, bool video,
+                                  struct glint_error *err) {
+    enum glint_status status = album->vision ? GLINT_OK : open_vision(album, err);
+    if (status != GLINT_OK)
+        return status;
+    return video ? add_video(album, path, err) : add_picture(album, path, err);
+}
+
 char *glint_album_parts(const struct glint_album *album) {
     char *parts = malloc(album->n + 1);
     for (size_t i = 0; parts && i < album->n; i++)
@@ -195,9 +200,7 @@ char *glint_album_parts(const struct glint_album *album) {
 
 enum glint_status glint_album_add_paths(struct glint_album *album, struct glint_error *err) {
     for (size_t i = 0; i < album->n_paths; i++) {
-        enum glint_status status = album->is_video[i]
-                                       ? glint_album_add_video(album, album->paths[i], err)
-                                       : glint_album_add(album, album->paths[i], err);
+        enum glint_status status = glint_album_add(album, album->paths[i], album->is_video[i], err);
         if (status != GLINT_OK)
             return status;
     }

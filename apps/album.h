@@ -52,12 +52,9 @@ struct glint_album {
 void glint_album_init(struct glint_album *album, struct glint_engine_args *args);
 // Takes option `id` of state, one of those above. False when it was bad (a message was printed).
 bool glint_album_take(struct glint_album *album, const struct glint_options *state, int id);
-// Adds a picture at the end; the first one opens the vision file.
-enum glint_status glint_album_add(struct glint_album *album, const char *path,
+// Adds a picture, or a video, at the end; the first one opens the vision file.
+enum glint_status glint_album_add(struct glint_album *album, const char *path, bool video,
                                   struct glint_error *err);
-// The same for a video.
-enum glint_status glint_album_add_video(struct glint_album *album, const char *path,
-                                        struct glint_error *err);
 // Adds those of --image and --video, in the order of the command line.
 enum glint_status glint_album_add_paths(struct glint_album *album, struct glint_error *err);
 // Keeps the first n.

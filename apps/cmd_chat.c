@@ -178,7 +178,7 @@ int glint_cmd_chat(int argc, char **argv) {
         greet(&talk);
         bool seen = true;
         for (size_t i = 0; i < talk.album.n_paths && seen; i++)
-            seen = glint_talk_add_picture(&talk, talk.album.paths[i]);
+            seen = glint_talk_add_picture(&talk, talk.album.paths[i], talk.album.is_video[i]);
         result = seen ? converse(&talk) : GLINT_EXIT_FAILED;
     }
     close_all(&talk);

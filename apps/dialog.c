@@ -92,7 +92,7 @@ bool glint_dialog_add_picture(struct glint_dialog_message *message,
         return false;
     }
     pictures[message->n_pictures++] =
-        (struct glint_dialog_picture){path, picture->begin, picture->end};
+        (struct glint_dialog_picture){path, picture->video, picture->begin, picture->end};
     return true;
 }
 
@@ -113,7 +113,7 @@ static void put_parts(FILE *out, struct glint_json_text text,
         bool text_first = pictures[i].begin > at;
         put_text_part(out, i > 0 ? "," : "", text.data + at, pictures[i].begin - at);
         fputs(i > 0 || text_first ? "," : "", out);
-        fputs("{\"type\":\"image\",\"path\":", out);
+        fprintf(out, "{\"type\":\"%s\",\"path\":", pictures[i].video ? "video" : "image");
         glint_json_out_string(out, pictures[i].path, strlen(pictures[i].path));
         fputc('}', out);
         at = pictures[i].end;

@@ -12,6 +12,7 @@ enum glint_dialog_role { GLINT_DIALOG_USER, GLINT_DIALOG_ASSISTANT, GLINT_DIALOG
 
 struct glint_dialog_picture { // in a user's message
     char *path;
+    bool video;
     size_t begin, end; // bytes of the text that it stands for; an empty range stands before it
 };
 

@@ -89,9 +89,10 @@ static bool load_parts(struct glint_dialog_message *message, const struct glint_
         struct glint_view text = {.data = "", .n = 0};
         glint_json_to_string(glint_json_get(part, "text"), &text);
         ok = glint_kept_append(&message->text, text.data, text.n);
-        if (!glint_json_is_text(glint_json_get(part, "type"), "image"))
+        bool video = glint_json_is_text(glint_json_get(part, "type"), "video");
+        if (!video && !glint_json_is_text(glint_json_get(part, "type"), "image"))
             continue;
-        struct glint_dialog_picture picture = {.begin = message->text.n};
+        struct glint_dialog_picture picture = {.video = video, .begin = message->text.n};
         glint_json_to_string(glint_json_get(part, "path"), &text);
         ok = ok && glint_kept_append(&message->text, text.data, text.n);
         picture.path = message->text.data + picture.begin;

@@ -39,8 +39,8 @@ void glint_talk_note(struct glint_talk *talk, const char *format, ...)
 enum glint_line_result glint_talk_read(struct glint_talk *talk, const char *prompt,
                                        struct glint_kept_text *text);
 
-// talk_pictures.c: adds a picture to the next message. False after a note.
-bool glint_talk_add_picture(struct glint_talk *talk, const char *path);
+// talk_pictures.c: adds a picture or a video to the next message. False after a note.
+bool glint_talk_add_picture(struct glint_talk *talk, const char *path, bool video);
 // Adds the user's message, with the next message's pictures and those whose paths are in the text.
 // False after a note, with nothing changed.
 bool glint_talk_add_message(struct glint_talk *talk, const char *text, size_t n);

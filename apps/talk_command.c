@@ -89,9 +89,16 @@ static void do_tools(struct glint_talk *talk, char *rest) {
 
 static void do_image(struct glint_talk *talk, char *rest) {
     if (rest[0])
-        glint_talk_add_picture(talk, rest);
+        glint_talk_add_picture(talk, rest, false);
     else
         glint_talk_note(talk, "/image needs a file name; a path in the message itself does too");
+}
+
+static void do_video(struct glint_talk *talk, char *rest) {
+    if (rest[0])
+        glint_talk_add_picture(talk, rest, true);
+    else
+        glint_talk_note(talk, "/video needs a file name; a path in the message itself does too");
 }
 
 static void do_save(struct glint_talk *talk, char *rest) {
@@ -110,7 +117,8 @@ static bool open_pictures(struct glint_talk *talk, const struct glint_dialog *lo
         const struct glint_dialog_message *message = &loaded->messages[i];
         for (size_t k = 0; k < message->n_pictures; k++) {
             struct glint_error error = {.status = GLINT_OK};
-            if (glint_album_add(&talk->album, message->pictures[k].path, &error) != GLINT_OK) {
+            if (glint_album_add(&talk->album, message->pictures[k].path, message->pictures[k].video,
+                                &error) != GLINT_OK) {
                 glint_talk_note(talk, "messages[%zu]: %s", i, error.text);
                 return false;
             }
@@ -163,7 +171,7 @@ static void take_back(struct glint_talk *talk, size_t i) {
     talk->initial = message.text.data;
     for (size_t k = 0; k < message.n_pictures; k++) {
         if (message.pictures[k].begin == message.pictures[k].end) // not by its path in the text
-            glint_talk_add_picture(talk, message.pictures[k].path);
+            glint_talk_add_picture(talk, message.pictures[k].path, message.pictures[k].video);
         free(message.pictures[k].path);
     }
     free(message.pictures);
@@ -220,6 +228,7 @@ static const struct {
 } rows[] = {
     {"/help", "", "this list", do_help},
     {"/image", "FILE", "adds a picture to the next message", do_image},
+    {"/video", "FILE", "adds a video to the next message", do_video},
     {"/system", "TEXT", "sets the system message; - for the default", do_system},
     {"/effort", "LEVEL", "reasoning: low, medium, high or xhigh", do_effort},
     {"/tools", "FILE", "declares tools (a JSON array); - for none", do_tools},
@@ -235,8 +244,8 @@ static const struct {
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 const char *const glint_talk_commands[] = {
-    "/help", "/image", "/system", "/effort", "/tools", "/retry", "/edit",
-    "/save", "/load",  "/clear",  "/stats",  "/exit",  NULL,
+    "/help", "/image", "/video", "/system", "/effort", "/tools", "/retry",
+    "/edit", "/save",  "/load",  "/clear",  "/stats",  "/exit",  NULL,
 };
 
 static void do_help(struct glint_talk *talk, char *rest) {

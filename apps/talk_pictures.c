@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// talk_pictures.c — pictures in a conversation: by /image, or by their paths in what is typed (as
-// they are, in quotes, with \ before spaces, or as file:// addresses, as terminals drop them).
+// talk_pictures.c — pictures and videos in a conversation: by /image or /video, or by their paths
+// in what is typed (as they are, in quotes, with \ before spaces, or as file:// addresses, as
+// terminals drop them).
 #include "talk.h"
 
 #include <stdint.h>
@@ -11,11 +12,15 @@
 
 enum { MAX_PICTURES = 64, PATH_BYTES = 4096 };
 
-static bool has_picture_name(const char *path) {
-    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"};
+// Whether the name is a picture's or a video's; *video tells which.
+static bool has_picture_name(const char *path, bool *video) {
+    static const char *const ends[] = {".png", ".jpg", ".jpeg", ".webp", ".gif",
+                                       ".bmp", ".mp4", ".webm", ".mov",  ".mkv"};
+    enum { FIRST_VIDEO = 6 };
     size_t n = strlen(path);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t n_end = strlen(ends[i]);
+        *video = i >= FIRST_VIDEO;
         if (n > n_end && strcasecmp(path + n - n_end, ends[i]) == 0)
             return true;
     }
@@ -76,37 +81,38 @@ static size_t find_pictures(const char *text, size_t n, struct glint_dialog_pict
             path[--n_path] = 0;
             length--;
         }
-        if (length == 0 || !has_picture_name(path) || access(path, R_OK) != 0)
+        bool video;
+        if (length == 0 || !has_picture_name(path, &video) || access(path, R_OK) != 0)
             continue;
         char *copy = strdup(path);
         if (!copy)
             return n_found;
-        found[n_found++] = (struct glint_dialog_picture){copy, at, at + length};
+        found[n_found++] = (struct glint_dialog_picture){copy, video, at, at + length};
         at += length - 1;
     }
     return n_found;
 }
 
 // Opens a picture at the album's end and says what it is.
-static bool open_picture(struct glint_talk *talk, const char *path) {
+static bool open_picture(struct glint_talk *talk, const char *path, bool video) {
     struct glint_error error = {.status = GLINT_OK};
-    if (glint_album_add(&talk->album, path, &error) != GLINT_OK) {
+    if (glint_album_add(&talk->album, path, video, &error) != GLINT_OK) {
         glint_talk_note(talk, "%s", error.text);
         return false;
     }
     struct glint_picture_info info = glint_picture_info(talk->album.pictures[talk->album.n - 1]);
-    glint_talk_note(talk, "picture %s: %d x %d pixels, %d tokens", path, info.width, info.height,
-                    info.n_tokens);
+    glint_talk_note(talk, "%s %s: %d x %d pixels, %d tokens", video ? "video" : "picture", path,
+                    info.width, info.height, info.n_tokens);
     return true;
 }
 
-bool glint_talk_add_picture(struct glint_talk *talk, const char *path) {
-    struct glint_dialog_picture picture = {.path = (char *)(uintptr_t)path};
+bool glint_talk_add_picture(struct glint_talk *talk, const char *path, bool video) {
+    struct glint_dialog_picture picture = {.path = (char *)(uintptr_t)path, .video = video};
     if (talk->next.n_pictures == MAX_PICTURES) {
         glint_talk_note(talk, "a message holds %d pictures at most", MAX_PICTURES);
         return false;
     }
-    if (!open_picture(talk, path))
+    if (!open_picture(talk, path, video))
         return false;
     if (glint_dialog_add_picture(&talk->next, &picture))
         return true;
@@ -137,7 +143,7 @@ bool glint_talk_add_message(struct glint_talk *talk, const char *text, size_t n)
     size_t n_found = find_pictures(text, n, pictures + n_given);
     bool ok = true;
     for (size_t i = 0; i < n_found && ok; i++)
-        ok = open_picture(talk, pictures[n_given + i].path);
+        ok = open_picture(talk, pictures[n_given + i].path, pictures[n_given + i].video);
     if (ok) {
         ok = glint_dialog_add_user(&talk->dialog, (struct glint_json_text){text, n}, pictures,
                                    n_given + n_found);
