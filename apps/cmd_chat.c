@@ -123,7 +123,8 @@ static void take_message(struct glint_talk *talk, struct glint_kept_text *text) 
 
 static int converse(struct glint_talk *talk) {
     double last_ctrl_c = -1e9;
-    const char *prompt = talk->view.notes.colour ? "\1\033[1m\1> \1\033[0m\1" : "> ";
+    // libedit shows what is between \1 with the character that follows, so none may end a prompt.
+    const char *prompt = talk->view.notes.colour ? "\1\033[1m\1>\1\033[0m\1 " : "> ";
     while (!talk->leave) {
         struct glint_kept_text text = {.data = NULL};
         if (glint_interrupt_is_final() || glint_interrupt_take() > 1)

@@ -225,6 +225,18 @@ def plain(check, folder, glint):
     t.close()
 
 
+def colours(check, folder, glint):
+    """The mark of the prompt is bold, what comes after it is not."""
+    t = Terminal(folder, glint + " chat --temp 0 -q")
+    check.until(t, ">")
+    t.keys("hi", "Enter")
+    check.until(t, "help you?\n>")
+    screen = t.tmux("capture-pane", "-p", "-e", "-t", "chat")
+    if not re.search("\033\\[[0-9;]*1m>\033\\[0m", screen):
+        check.wrong("colours: the mark alone should be bold:\n" + repr(screen.strip()))
+    t.close()
+
+
 AGAIN = ESCAPE = ""
 
 
@@ -248,7 +260,7 @@ def main():
     os.chdir(os.path.join(HERE, ".."))
     AGAIN, ESCAPE = (id_of(glint, text) for text in (b" again", b"\033"))
     check = Check(args.update, args.names)
-    for part in (conversation, interrupt, picture, escapes, resize, plain):
+    for part in (conversation, interrupt, picture, escapes, resize, plain, colours):
         if args.names and part.__name__ not in args.names:
             continue
         with tempfile.TemporaryDirectory(prefix="glint-tmux-") as folder:
