@@ -154,9 +154,7 @@ static void greet(struct glint_talk *talk) {
     struct glint_engine_info info = glint_engine_info(talk->engine);
     if (!glint_line_editor_is_interactive(talk->editor) || talk->args.quiet)
         return;
-    glint_talk_note(talk,
-                    "context of %d tokens, %d threads (%s). /help lists the commands, Ctrl-D "
-                    "leaves.",
+    glint_talk_note(talk, "context %d, %d threads (%s). /help lists the commands, Ctrl-D leaves.",
                     info.n_context, info.n_threads, info.tier);
 }
 

@@ -21,8 +21,8 @@ static void on_event(void *user, const struct glint_turn_event *event) {
     glint_answer_view_put(sink->view, event);
 }
 
-// [ read 33 (458 held) at 902 tok/s | wrote 25 at 45.8 tok/s, drafts 20/25 | first 0.01 s |
-// 515/8192 ]
+// [ read 33 (458 held) at 902, wrote 25 at 45.8 tok/s, drafts 20/25 | 515/8192 ]
+// Short enough for 80 columns, mostly.
 static void show_speed(struct glint_talk *talk, const struct glint_answer *answer,
                        size_t n_prompt) {
     int n_read = (int)n_prompt - answer->n_reused;
@@ -39,13 +39,11 @@ static void show_speed(struct glint_talk *talk, const struct glint_answer *answe
     if (answer->draft.n_round > 0)
         snprintf(drafted, sizeof drafted, ", drafts %lld/%lld", (long long)answer->draft.n_accepted,
                  (long long)answer->draft.n_proposed);
-    glint_talk_note(talk,
-                    "[ read %d%s at %.0f tok/s | wrote %d at %.1f tok/s%s | first %.2f s | "
-                    "%d/%d%s ]",
-                    n_read, held, glint_per_second(n_read, answer->prefill_ms), answer->n,
+    glint_talk_note(talk, "[ read %d%s at %.0f, wrote %d at %.1f tok/s%s | %d/%d%s ]", n_read, held,
+                    glint_per_second(n_read, answer->prefill_ms), answer->n,
                     glint_per_second(answer->n, answer->decode_ms), drafted,
-                    answer->prefill_ms / 1e3, glint_session_length(talk->session),
-                    glint_engine_info(talk->engine).n_context, end);
+                    glint_session_length(talk->session), glint_engine_info(talk->engine).n_context,
+                    end);
 }
 
 static void count(struct glint_talk *talk, const struct glint_answer *answer, size_t n_prompt) {

@@ -26,7 +26,7 @@ def masked(screen):
     """The screen without what differs from run to run."""
     screen = re.sub(r"\d+(\.\d+)? tok/s", "N tok/s", screen)
     screen = re.sub(r"drafts \d+/\d+", "drafts N", screen)
-    screen = re.sub(r"first \d+\.\d+ s", "first N s", screen)
+    screen = re.sub(r"at \d+, wrote", "at N, wrote", screen)
     screen = re.sub(r"\d+ threads? \(\w+\)", "N threads (TIER)", screen)
     again = r"a\s?g\s?a\s?i\s?n"  # the echo of Ctrl-C may have pushed it over the edge
     screen = re.sub(again + r"(?:(?:\s|\^C)*" + again + r")*(?:\^C)?", "again and again", screen)
