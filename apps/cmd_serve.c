@@ -19,6 +19,7 @@ enum {
     OPT_PARALLEL,
     OPT_CACHE,
     OPT_NO_REUSE,
+    OPT_FREE_CALLS,
     OPT_KEY,
     OPT_KEY_FILE,
     OPT_QUEUE,
@@ -43,6 +44,7 @@ static const struct glint_option options[] = {
      "N",
      "tokens that all conversations hold in memory together\n(default: one context)"},
     {OPT_NO_REUSE, {"no-reuse"}, NULL, "evaluate every prompt from its first token"},
+    {OPT_FREE_CALLS, {"free-calls"}, NULL, "do not hold tool calls to their tools' schemas"},
     {OPT_KEY,
      {"api-key"},
      "KEY",
@@ -118,6 +120,9 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         return take_int(state, 1, 1 << 30, &params->engine.n_cache);
     case OPT_NO_REUSE:
         params->no_reuse = true;
+        return true;
+    case OPT_FREE_CALLS:
+        params->free_calls = true;
         return true;
     case OPT_KEY:
         return add_key(serve, state->value);

@@ -559,7 +559,8 @@ struct glint_constraint_options {
 
 // What a turn may look like, followed token by token: whom it may address, calls that fit their
 // tools' schemas, an answer that fits its own. Reasoning stays free. A schema that cannot be
-// enforced is refused with its path and why (GLINT_E_UNSUPPORTED). The engine must stay open.
+// enforced is refused with its path and why (GLINT_E_UNSUPPORTED). The engine must stay open. Once
+// an engine has had its first, others may be opened on other threads than the engine's.
 struct glint_constraint;
 enum glint_status glint_constraint_open(struct glint_constraint **constraint,
                                         struct glint_engine *engine,

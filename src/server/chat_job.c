@@ -9,6 +9,7 @@ void glint_chat_job_fini(struct glint_chat_job *job) {
     glint_buffer_fini(&job->messages);
     glint_buffer_fini(&job->tools);
     glint_buffer_fini(&job->variables);
+    glint_buffer_fini(&job->schema);
     glint_sampling_fini(&job->sampling);
 }
 
@@ -50,6 +51,17 @@ static struct glint_json_text json_of(const struct glint_buffer *buffer) {
     return (struct glint_json_text){buffer->n ? buffer->data : NULL, buffer->n};
 }
 
+// Placeholders come from the template alone: the caller's text cannot make one.
+static bool has_no_pictures(const struct glint_exchange *x, const struct glint_ids *ids) {
+    const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
+    int32_t picture = glint_special_id(engine, "<|patch|>");
+    int32_t video = glint_special_id(engine, "<|video|>");
+    for (size_t i = 0; i < ids->n; i++)
+        if (ids->data[i] == picture || ids->data[i] == video)
+            return false;
+    return true;
+}
+
 bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_exchange *x,
                            struct glint_ids *ids, enum glint_turn_start *start,
                            struct glint_api_error *error) {
@@ -65,7 +77,7 @@ bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_
                        "the model's chat template is of another dialect: chat is not possible");
         return false;
     }
-    if (job->messages.failed || job->tools.failed || job->variables.failed) {
+    if (job->schema.failed || job->messages.failed || job->tools.failed || job->variables.failed) {
         glint_api_fail(error, 500, NULL, "no memory for the request");
         return false;
     }
@@ -84,6 +96,9 @@ bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_
     if (status == GLINT_OK)
         status = glint_chat_prompt_ids(glint_engine_thread_engine(x->server->engine), &prompt, ids,
                                        &failure);
+    if (status == GLINT_OK && !has_no_pictures(x, ids))
+        status =
+            glint_fail(&failure, GLINT_E_ARG, "messages: pictures and videos are not possible yet");
     *start = prompt.start;
     glint_chat_prompt_free(&prompt);
     if (status != GLINT_OK)
@@ -105,6 +120,34 @@ static enum glint_status fill_work(struct glint_work *work, const struct glint_c
     return glint_work_put_prompt(work, ids, err);
 }
 
+static bool is_choice(const struct glint_chat_job *job, const char *word) {
+    return job->tool_choice && strcmp(job->tool_choice, word) == 0;
+}
+
+// What the request promises about the turn's form is drawn that way, not checked afterwards.
+static enum glint_status constrain(struct glint_work *work, const struct glint_chat_job *job,
+                                   const struct glint_exchange *x, enum glint_turn_start start,
+                                   struct glint_error *err) {
+    bool of_answer = job->schema.n != 0 || job->json_object;
+    bool automatic = !job->tool_choice || is_choice(job, "auto");
+    bool of_calls = job->tools.n != 0 && !(automatic && x->server->params.free_calls);
+    struct glint_constraint_options options = {.tools = json_of(&job->tools),
+                                               .tool_choice = job->tool_choice,
+                                               .one_call = job->one_call,
+                                               .loose_tools = automatic,
+                                               .schema = json_of(&job->schema),
+                                               .json_object = job->json_object,
+                                               .start = start,
+                                               .has_budget = job->has_budget,
+                                               .budget = (size_t)job->budget};
+    if (of_answer && start == GLINT_TURN_USER)
+        return glint_fail(err, GLINT_E_ARG,
+                          "response_format: an answer that is continued cannot be held to it");
+    if (!of_answer && !of_calls && !job->has_budget && automatic)
+        return GLINT_OK;
+    return glint_engine_thread_constrain(x->server->engine, &options, &work->constraint, err);
+}
+
 // One work for each choice. On failure those made are closed.
 static bool make_works(const struct glint_chat_job *job, struct glint_exchange *x,
                        const struct glint_ids *ids, enum glint_turn_start start,
@@ -112,11 +155,13 @@ static bool make_works(const struct glint_chat_job *job, struct glint_exchange *
     int n = job->n_choices > 0 ? job->n_choices : 1;
     struct glint_error failure = {.status = GLINT_OK};
     struct glint_turn_options turn = {.tools = json_of(&job->tools),
-                                      .no_calls = job->no_calls,
+                                      .no_calls = is_choice(job, "none"),
                                       .one_call = job->one_call,
                                       .start = start,
                                       .stops = job->stops,
-                                      .n_stops = job->n_stops};
+                                      .n_stops = job->n_stops,
+                                      .has_budget = job->has_budget,
+                                      .budget = (size_t)job->budget};
     enum glint_status status = GLINT_OK;
     for (int i = 0; i < n && status == GLINT_OK; i++) {
         status = glint_work_open(&works[i], glint_engine_thread_engine(x->server->engine), &turn,
@@ -124,6 +169,8 @@ static bool make_works(const struct glint_chat_job *job, struct glint_exchange *
         if (status == GLINT_OK) {
             works[i]->choice = i;
             status = fill_work(works[i], job, ids, &failure);
+            if (status == GLINT_OK)
+                status = constrain(works[i], job, x, start, &failure);
         }
     }
     if (status != GLINT_OK) {

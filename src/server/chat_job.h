@@ -12,7 +12,12 @@ struct glint_chat_job {                             // all-zero is a valid empty
     struct glint_buffer messages, tools, variables; // JSON texts; empty: absent
     const char *effort;                             // NULL: the server's
     bool continue_final, no_generation_prompt;
-    bool no_calls, one_call;
+    const char *tool_choice; // NULL or "auto", "none", "required", or a tool's name
+    bool one_call;
+    struct glint_buffer schema; // the answer is JSON that satisfies it; empty: none
+    bool json_object;           // or: any JSON object
+    bool has_budget;            // of reasoning, in tokens
+    int64_t budget;
     const char *stops[GLINT_CHAT_MAX_STOPS];
     size_t n_stops;
     int64_t n_predict; // -1: no limit

@@ -84,6 +84,7 @@ static void wake_starved(struct glint_engine_thread *t) {
 // Ends the work of a slot, whose session stays for the next turn.
 static void free_slot(struct glint_engine_thread *t, struct slot *slot) {
     slot->used_ms = glint_clock_ms();
+    glint_session_set_constraint(slot->session, NULL);
     glint_work_close(&slot->work);
     wake_starved(t);
 }
@@ -183,6 +184,7 @@ static void start_work(struct glint_engine_thread *t, struct slot *slot, struct 
     if (status == GLINT_OK)
         status = glint_session_set_sampler(slot->session, &work->sampling, &error);
     work->usage.n_cached = keep;
+    glint_session_set_constraint(slot->session, work->constraint);
     if (status != GLINT_OK)
         fail_slot(t, slot, &error);
 }
@@ -379,6 +381,12 @@ static enum glint_status load(struct glint_engine_thread *t, struct glint_error 
     GLINT_TRY(glint_chat_open(&t->chat, t->engine, err));
     if (!glint_chat_is_native(t->chat))
         glint_chat_close(&t->chat);
+    if (t->chat) { // the first constraint makes what the others share
+        struct glint_constraint_options any = {.json_object = true};
+        struct glint_constraint *first = NULL;
+        GLINT_TRY(glint_constraint_open(&first, t->engine, &any, err));
+        glint_constraint_close(&first);
+    }
     t->slots = glint_alloc((size_t)n, sizeof *t->slots);
     t->batch = glint_alloc((size_t)n, sizeof *t->batch);
     t->batch_ids = glint_alloc((size_t)n, sizeof *t->batch_ids);
@@ -506,6 +514,13 @@ enum glint_status glint_engine_thread_submit(struct glint_engine_thread *t,
     pthread_cond_signal(&t->wake);
     pthread_mutex_unlock(&t->lock);
     return status;
+}
+
+enum glint_status glint_engine_thread_constrain(struct glint_engine_thread *t,
+                                                const struct glint_constraint_options *options,
+                                                struct glint_constraint **constraint,
+                                                struct glint_error *err) {
+    return glint_constraint_open(constraint, t->engine, options, err);
 }
 
 int glint_engine_thread_queued(struct glint_engine_thread *t) {

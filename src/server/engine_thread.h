@@ -38,6 +38,11 @@ const struct glint_error *glint_engine_thread_error(const struct glint_engine_th
 const struct glint_engine *glint_engine_thread_engine(const struct glint_engine_thread *thread);
 const struct glint_chat *glint_engine_thread_chat(const struct glint_engine_thread *thread);
 
+// After READY, on any thread: opens a constraint for a work.
+enum glint_status glint_engine_thread_constrain(struct glint_engine_thread *thread,
+                                                const struct glint_constraint_options *options,
+                                                struct glint_constraint **constraint,
+                                                struct glint_error *err);
 // Hands over n works, all or none. GLINT_E_BUSY when the queue is full; the caller still has them.
 enum glint_status glint_engine_thread_submit(struct glint_engine_thread *thread,
                                              struct glint_work **works, int n,

@@ -4,18 +4,30 @@
 
 #include "server/openai_voice.h"
 
+#include <string.h>
+
 // ---- the request ------------------------------------------------------------------------------
 
 static bool read_tool_choice(struct glint_chat_job *job, const struct glint_fields *fields) {
     const struct glint_json *choice = glint_field(fields, "tool_choice");
-    if (!choice || glint_json_is_text(choice, "auto"))
+    const char *word = NULL;
+    if (!choice)
         return true;
-    if (glint_json_is_text(choice, "none")) {
-        job->no_calls = true;
-        return true;
+    if (glint_json_is(choice, GLINT_JSON_OBJECT)) {
+        struct glint_fields inner = {glint_json_get(choice, "function"), fields->error};
+        if (!glint_json_is_text(glint_json_get(choice, "type"), "function") ||
+            !glint_field_text(&inner, "name", &word) || !word)
+            return glint_field_refuse(fields, "tool_choice",
+                                      "{\"type\": \"function\", \"function\": {\"name\": ...}}");
+    } else if (glint_json_is_text(choice, "auto") || glint_json_is_text(choice, "none") ||
+               glint_json_is_text(choice, "required")) {
+        word = choice->text.data;
+    } else {
+        return glint_field_refuse(fields, "tool_choice",
+                                  "\"auto\", \"none\", \"required\" or a function");
     }
-    return glint_field_refuse(fields, "tool_choice",
-                              "\"auto\" or \"none\"; forcing a call is not possible yet");
+    job->tool_choice = word;
+    return true;
 }
 
 static bool read_tools(struct glint_chat_job *job, const struct glint_fields *fields) {
@@ -25,6 +37,10 @@ static bool read_tools(struct glint_chat_job *job, const struct glint_fields *fi
         !read_tool_choice(job, fields))
         return false;
     job->one_call = !parallel;
+    bool forced = job->tool_choice && strcmp(job->tool_choice, "auto") != 0 &&
+                  strcmp(job->tool_choice, "none") != 0;
+    if (forced && (!tools || tools->n == 0))
+        return glint_field_refuse(fields, "tool_choice", "\"tools\" beside it");
     if (!tools)
         return true;
     if (!glint_json_is(tools, GLINT_JSON_ARRAY))
@@ -44,12 +60,35 @@ static bool read_effort(struct glint_chat_job *job, const struct glint_fields *f
            glint_field_text(fields, "reasoning_effort", &job->effort);
 }
 
-static bool read_format(const struct glint_fields *fields) {
+// The answer's form: OpenAI's response_format, or a schema alone under llama.cpp's or vLLM's name.
+static bool read_format(struct glint_chat_job *job, const struct glint_fields *fields) {
     const struct glint_json *format = glint_field(fields, "response_format");
-    if (!format || glint_json_is_text(glint_json_get(format, "type"), "text"))
-        return true;
-    return glint_field_refuse(fields, "response_format",
-                              "{\"type\": \"text\"}; other formats are not possible yet");
+    const struct glint_json *type = glint_json_get(format, "type");
+    const struct glint_json *schema = glint_field(fields, "json_schema");
+    if (!schema)
+        schema = glint_field(fields, "guided_json");
+    if (glint_json_is_text(type, "json_schema"))
+        schema = glint_json_get(glint_json_get(format, "json_schema"), "schema");
+    if (glint_json_is_text(type, "json_schema") || glint_json_is_text(type, "json_object"))
+        schema = schema ? schema : glint_json_get(format, "schema");
+    else if (format && !glint_json_is_text(type, "text"))
+        return glint_field_refuse(fields, "response_format",
+                                  "an object of type text, json_object or json_schema");
+    if (glint_json_is_text(type, "json_schema") && !schema)
+        return glint_field_refuse(fields, "response_format", "a \"schema\" in \"json_schema\"");
+    job->json_object = glint_json_is_text(type, "json_object") && !schema;
+    if (schema)
+        glint_json_put_value(&job->schema, schema, GLINT_JSON_COMPACT);
+    return true;
+}
+
+static bool read_budget(struct glint_chat_job *job, const struct glint_fields *fields) {
+    int64_t budget = -1;
+    bool ok = glint_field_int(fields, "reasoning_budget_tokens", -1, INT32_MAX, &budget) &&
+              glint_field_int(fields, "thinking_budget_tokens", -1, INT32_MAX, &budget);
+    job->has_budget = budget >= 0;
+    job->budget = budget >= 0 ? budget : 0;
+    return ok;
 }
 
 static bool read_logprobs(struct glint_chat_job *job, const struct glint_fields *fields) {
@@ -79,18 +118,14 @@ static bool refuse_rest(const struct glint_fields *fields) {
                                         "functions",
                                         "function_call",
                                         "grammar",
-                                        "json_schema",
-                                        "guided_json",
                                         "guided_regex",
+                                        "echo",
                                         "guided_choice",
                                         "guided_grammar",
-                                        "echo",
                                         "structured_outputs",
                                         "web_search_options",
                                         "lora",
-                                        "best_of",
-                                        "reasoning_budget_tokens",
-                                        "thinking_budget_tokens"};
+                                        "best_of"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!glint_field_unsupported(fields, names[i], -1))
             return false;
@@ -124,7 +159,7 @@ bool glint_openai_chat_read(struct glint_chat_job *job, const struct glint_json 
     const struct glint_engine *engine = glint_engine_thread_engine(server->engine);
     job->n_predict = server->params.n_predict;
     return read_template(job, &fields) && read_tools(job, &fields) && read_effort(job, &fields) &&
-           read_format(&fields) &&
+           read_format(job, &fields) && read_budget(job, &fields) &&
            glint_sampling_read(&job->sampling, &fields, &server->params,
                                glint_engine_info(engine).n_vocab) &&
            read_logprobs(job, &fields) && read_limits(job, &fields) &&

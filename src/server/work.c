@@ -86,6 +86,7 @@ void glint_work_close(struct glint_work **work_in) {
     if (!work)
         return;
     glint_turn_close(&work->turn);
+    glint_constraint_close(&work->constraint);
     glint_detokenizer_close(&work->detokenizer);
     glint_buffer_fini(&work->bias);
     glint_buffer_fini(&work->unsure);
@@ -161,7 +162,8 @@ enum glint_status glint_work_take(struct glint_work *work, const struct glint_sa
         note_token(work, sample);
     if (work->turn) {
         GLINT_TRY(glint_turn_put_id(work->turn, sample->id, err));
-        stop = stop || glint_turn_is_done(work->turn);
+        stop = stop || glint_turn_is_done(work->turn) ||
+               (work->constraint && glint_constraint_is_done(work->constraint));
     } else if (!stop) {
         GLINT_TRY(take_raw(work, sample->id, err));
     }

@@ -19,6 +19,7 @@ struct glint_work {
     struct glint_buffer bias;              // array of struct glint_logit_bias
     struct glint_turn *turn;               // takes the output apart; NULL: raw text
     struct glint_detokenizer *detokenizer; // for raw text
+    struct glint_constraint *constraint;   // NULL: anything may come
     int64_t n_predict;                     // -1: no limit
     bool ignore_eos;
     uint64_t tenant; // sequences are reused within one tenant only

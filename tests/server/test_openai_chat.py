@@ -84,6 +84,43 @@ class OpenAIChat(unittest.TestCase):
         message, _, _ = join_message(self.server.chat(OSLO, tools=WEATHER, tool_choice="none"))
         self.assertEqual(message["tool_calls"], [])
 
+    def test_forced_calls(self):
+        named = {"type": "function", "function": {"name": "get_weather"}}
+        for choice in ("required", named):
+            message, finish, _ = join_message(
+                self.server.chat("Who are you?", tools=WEATHER, tool_choice=choice))
+            self.assertEqual(finish, "tool_calls")
+            self.assertEqual(message["tool_calls"][0]["name"], "get_weather")
+            self.assertIsInstance(json.loads(message["tool_calls"][0]["arguments"])["city"], str)
+        error = self.server.ask("/v1/chat/completions", {
+            "messages": QUESTION, "tools": WEATHER,
+            "tool_choice": {"type": "function", "function": {"name": "nope"}}}, expect=400)
+        self.assertIn("nope", error["error"]["message"])
+
+    def test_json_answers(self):
+        schema = {"type": "object", "required": ["sum"], "additionalProperties": False,
+                  "properties": {"sum": {"type": "integer", "minimum": 0, "maximum": 999}}}
+        for answer_format in ({"type": "json_schema", "json_schema": {"name": "x",
+                                                                       "schema": schema}},
+                              {"type": "json_object"}):
+            for temperature in (0, 1.5):
+                answer = self.server.chat(QUESTION, response_format=answer_format, seed=1,
+                                          temperature=temperature)
+                text = answer["choices"][0]["message"]["content"]
+                if "json_schema" not in answer_format:  # may go on until it is cut off
+                    self.assertTrue(text.startswith("{"), text)
+                else:
+                    value = json.loads(text)
+                    self.assertEqual(list(value), ["sum"])
+                    self.assertTrue(0 <= value["sum"] <= 999)
+
+    def test_reasoning_budget(self):
+        answer = self.server.chat(QUESTION, reasoning_budget_tokens=5)
+        details = answer["usage"]["completion_tokens_details"]
+        self.assertLessEqual(details["reasoning_tokens"], 5)
+        self.assertEqual(answer["choices"][0]["finish_reason"], "stop")
+        self.assertTrue(answer["choices"][0]["message"]["content"])
+
     def test_limits_and_stops(self):
         message, finish, usage = join_message(self.server.chat(QUESTION, max_tokens=5))
         self.assertEqual((finish, usage["completion_tokens"]), ("length", 5))
@@ -145,8 +182,12 @@ class OpenAIChat(unittest.TestCase):
         self.refused("stop", stop=[1])
         self.refused("top_logprobs", top_logprobs=2)
         self.refused("logit_bias", logit_bias={"99999999": 1})
-        self.refused("tool_choice", tool_choice="required", tools=WEATHER)
-        self.refused("response_format", response_format={"type": "json_object"})
+        self.refused("tool_choice", tool_choice="required")
+        self.refused("tool_choice", tool_choice="sometimes", tools=WEATHER)
+        self.refused("response_format", response_format={"type": "xml"})
+        self.refused("response_format", response_format={"type": "json_schema"})
+        picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+        self.refused("messages", messages=[{"role": "user", "content": [picture]}])
         self.refused("audio", audio={"voice": "x"})
         self.refused("functions", functions=[{"name": "f"}])
         self.refused("mirostat", mirostat=2)
