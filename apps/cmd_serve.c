@@ -70,7 +70,7 @@ static const struct glint_option options[] = {
 static const struct glint_command command = {
     "serve",
     "[-m MODEL] [--host ADDRESS] [--port N] [-np N] [--api-key KEY]",
-    "An HTTP server that speaks OpenAI's protocol.",
+    "An HTTP server that speaks OpenAI's and Anthropic's protocols.",
     options,
 };
 

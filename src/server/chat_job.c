@@ -190,6 +190,7 @@ void glint_chat_job_start(struct glint_chat_job *job, struct glint_exchange *x,
     bool ok = glint_chat_job_render(job, x, &ids, &start, &x->refusal) &&
               glint_check_prompt_length(x, ids.n, &x->refusal) &&
               make_works(job, x, &ids, start, works);
+    voice->n_prompt = (int)ids.n;
     glint_ids_free(&ids);
     if (!ok) {
         glint_exchange_refuse(x, &x->refusal);

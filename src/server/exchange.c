@@ -165,6 +165,7 @@ static void start_stream(struct glint_exchange *x) {
         MHD_add_response_header(response, "X-Accel-Buffering", "no"); // nginx
     }
     x->said_ms = glint_clock_ms();
+    x->voice->begin(x->voice, &x->out);
     queue(x, 200, response);
 }
 

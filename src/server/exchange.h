@@ -48,6 +48,8 @@ struct glint_voice {
     bool failed;              // set by note when a stream has ended with an error
     const char *content_type; // of a stream
     const char *ping;         // a sign of life in it; NULL: none
+    int n_prompt;             // tokens of the prompt, set before begin
+    void (*begin)(struct glint_voice *voice, struct glint_buffer *out); // of a stream
     void (*note)(struct glint_voice *voice, const struct glint_note *note,
                  struct glint_buffer *out);
     void (*end)(struct glint_voice *voice, struct glint_buffer *out); // all works are over

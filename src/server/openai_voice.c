@@ -80,7 +80,6 @@ struct choice {
     struct glint_buffer calls;  // JSON objects, comma between
     struct glint_buffer tokens; // JSON objects of "logprobs"
     bool open_call;             // the last call's arguments are still coming
-    bool started;               // its first chunk is out
     const char *finish;
 };
 
@@ -167,17 +166,16 @@ static void end_delta(struct glint_json_writer *w, struct chat_voice *v, int cho
     glint_buffer_append_text(w->out, "\n\n");
 }
 
-static void say_start(struct chat_voice *v, int choice, struct glint_buffer *out) {
-    struct choice *c = &v->choices[choice];
-    if (c->started)
-        return;
-    c->started = true;
-    struct glint_json_writer w = begin_delta(v, choice, out);
-    glint_json_key(&w, "role");
-    glint_json_text(&w, "assistant");
-    glint_json_key(&w, "content");
-    glint_json_text(&w, "");
-    end_delta(&w, v, choice, NULL);
+static void begin_stream(struct glint_voice *voice, struct glint_buffer *out) {
+    struct chat_voice *v = (struct chat_voice *)voice;
+    for (int i = 0; i < v->n_choices; i++) {
+        struct glint_json_writer w = begin_delta(v, i, out);
+        glint_json_key(&w, "role");
+        glint_json_text(&w, "assistant");
+        glint_json_key(&w, "content");
+        glint_json_text(&w, "");
+        end_delta(&w, v, i, NULL);
+    }
 }
 
 static void say_text(struct chat_voice *v, const struct glint_note *note,
@@ -273,8 +271,6 @@ static void note_stream(struct glint_voice *voice, const struct glint_note *note
     struct chat_voice *v = (struct chat_voice *)voice;
     if (v->voice.failed)
         return;
-    if (note->kind != GLINT_NOTE_TOKEN && note->kind != GLINT_NOTE_TOP)
-        say_start(v, note->choice, out);
     switch (note->kind) {
     case GLINT_NOTE_REASONING:
     case GLINT_NOTE_CONTENT:
@@ -480,6 +476,7 @@ bool glint_openai_voice_open(struct glint_voice **out, const struct glint_json *
     v->voice = (struct glint_voice){.stream = stream,
                                     .content_type = "text/event-stream",
                                     .ping = ": ping\n\n",
+                                    .begin = begin_stream,
                                     .note = stream ? note_stream : note_whole,
                                     .end = stream ? end_stream : end_whole,
                                     .close = close_voice};

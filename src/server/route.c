@@ -2,6 +2,7 @@
 // route.c — the table of paths.
 #include "server/route.h"
 
+#include "server/anthropic_messages.h"
 #include "server/native_routes.h"
 #include "server/openai_chat.h"
 #include "server/openai_models.h"
@@ -10,6 +11,9 @@
 
 static const struct glint_route routes[] = {
     {"POST", "/v1/chat/completions", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_chat},
+    {"POST", "/v1/messages", GLINT_PROTOCOL_ANTHROPIC, false, true, glint_anthropic_messages},
+    {"POST", "/v1/messages/count_tokens", GLINT_PROTOCOL_ANTHROPIC, false, true,
+     glint_anthropic_count},
     {"GET", "/v1/models", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_models},
     {"GET", "/v1/models/*", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_model},
     {"GET", "/health", GLINT_PROTOCOL_OPENAI, true, true, glint_native_health},
