@@ -130,7 +130,8 @@ static enum glint_status constrain(struct glint_work *work, const struct glint_c
                                    struct glint_error *err) {
     bool of_answer = job->schema.n != 0 || job->json_object;
     bool automatic = !job->tool_choice || is_choice(job, "auto");
-    bool of_calls = job->tools.n != 0 && !(automatic && x->server->params.free_calls);
+    bool forced = !automatic && !is_choice(job, "none");
+    bool of_calls = (job->tools.n != 0 || !automatic) && !x->server->params.free_calls;
     struct glint_constraint_options options = {.tools = json_of(&job->tools),
                                                .tool_choice = job->tool_choice,
                                                .one_call = job->one_call,
@@ -143,7 +144,7 @@ static enum glint_status constrain(struct glint_work *work, const struct glint_c
     if (of_answer && start == GLINT_TURN_USER)
         return glint_fail(err, GLINT_E_ARG,
                           "response_format: an answer that is continued cannot be held to it");
-    if (!of_answer && !of_calls && !job->has_budget && automatic)
+    if (!of_answer && !of_calls && !job->has_budget && !forced)
         return GLINT_OK;
     return glint_engine_thread_constrain(x->server->engine, &options, &work->constraint, err);
 }
