@@ -209,12 +209,11 @@ static bool offer_members(struct glint_matcher *m, const struct glint_object *ob
     bool only_required = object->most != GLINT_NO_LIMIT && top.n + top.missing >= object->most;
     for (uint32_t i = 0; i <= object->n_members; i++) {
         bool other = i == object->n_members;
-        const struct glint_member *member = &grammar->members[object->first_member + i];
-        uint32_t key = other ? object->other : member->key;
-        bool required = !other && member->required;
-        if (key == GLINT_NODE_NONE || (only_required && !required) ||
-            !fits(m, frame, other ? object->other_value : member->value) ||
-            (!other && was_written(m, frame, i)))
+        struct glint_member member = {object->other, object->other_value, false};
+        if (!other)
+            member = grammar->members[object->first_member + i];
+        if (member.key == GLINT_NODE_NONE || (only_required && !member.required) ||
+            !fits(m, frame, member.value) || (!other && was_written(m, frame, i)))
             continue;
         any = true;
         if (!out)
@@ -223,11 +222,11 @@ static bool offer_members(struct glint_matcher *m, const struct glint_object *ob
                                    .next = GLINT_NODE_NONE,
                                    .member = other ? GLINT_NODE_NONE : i,
                                    .n = top.n + 1,
-                                   .missing = (uint16_t)(top.missing - required),
+                                   .missing = (uint16_t)(top.missing - member.required),
                                    .nesting = top.nesting};
         // Keys that are not listed need no memory of them unless members are counted.
         bool counted = object->most != GLINT_NO_LIMIT || top.n < object->least;
-        expand(m, key, other && !counted ? frame : frame_of(m, mark), out);
+        expand(m, member.key, other && !counted ? frame : frame_of(m, mark), out);
     }
     return any;
 }

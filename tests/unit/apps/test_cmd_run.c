@@ -121,6 +121,52 @@ static void test_reasoning_budget(void **state) {
 }
 
 // A model bent on placeholders and stray markers writes neither: a turn holds its dialect alone.
+// Hot draws of the real model under a schema, a JSON object, and a call that it must make.
+static void test_constrained_answers(void **state) {
+    (void)state;
+    static const char schema[] =
+        "{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"integer\",\"minimum\":0,"
+        "\"maximum\":999},\"odd\":{\"type\":\"boolean\"}},\"required\":[\"sum\",\"odd\"]}";
+    for (int i = 1; i <= 3; i++) {
+        char seed[8], odd[8];
+        int sum = -1, end = 0;
+        snprintf(seed, sizeof seed, "%d", i);
+        assert_int_equal(RUN("-p", "What is 7 + 8?", "-q", "--temp", "1.5", "--top-k", "0", "-s",
+                             seed, "--reasoning-budget", "20", "-j", schema),
+                         GLINT_EXIT_OK);
+        bool first =
+            sscanf(out_text, " { \"sum\" : %d , \"odd\" : %7[a-z] }%n", &sum, odd, &end) == 2;
+        bool other =
+            sscanf(out_text, " { \"odd\" : %7[a-z] , \"sum\" : %d }%n", odd, &sum, &end) == 2;
+        if ((!first && !other) || end == 0 || sum < 0 || sum > 999)
+            fail_msg("found \"%s\"", out_text);
+    }
+    assert_int_equal(RUN("-p", "Who are you?", "--temp", "0", "-q", "--tools",
+                         "../tools/demo/weather.json", "--tool-choice", "get_weather", "--json"),
+                     GLINT_EXIT_OK);
+    expect_in(out_text, "\"tool_calls\":[{\"name\":\"get_weather\",\"arguments\":{\"city\"");
+    assert_int_equal(RUN("-p", "What is the weather in Oslo?", "--temp", "0", "-q", "--tools",
+                         "../tools/demo/weather.json", "--tool-choice", "none", "--json"),
+                     GLINT_EXIT_OK);
+    expect_in(out_text, "\"tool_calls\":[]");
+    assert_int_equal(
+        RUN("--raw", "-p", "A", "--temp", "0", "-q", "-j", "{\"enum\":[\"alpha\",\"beta\"]}"),
+        GLINT_EXIT_OK);
+    assert_true(strncmp(out_text, "\"alpha\"", 7) == 0 || strncmp(out_text, "\"beta\"", 6) == 0);
+}
+
+static void test_constraints_that_are_refused(void **state) {
+    (void)state;
+    assert_int_equal(RUN("-p", "x", "-j", "{\"$ref\":\"#\"}"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "schema#: the reference leads back to itself");
+    assert_int_equal(RUN("-p", "x", "-j", "{\"type\":1}"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "schema#/type");
+    assert_int_equal(RUN("-p", "x", "-j", "no/such/file.json"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "no/such/file.json");
+    assert_int_equal(RUN("-p", "x", "--tool-choice", "required"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "there are no tools");
+}
+
 static void test_no_stray_markers(void **state) {
     (void)state;
     assert_int_equal(RUN("-p", "Describe the picture.", "--image", "../tools/demo/shapes.png",
@@ -239,6 +285,8 @@ int main(void) {
         cmocka_unit_test(test_default_model),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_reasoning_budget),
+        cmocka_unit_test(test_constrained_answers),
+        cmocka_unit_test(test_constraints_that_are_refused),
         cmocka_unit_test(test_no_stray_markers),
         cmocka_unit_test(test_user_text_is_data),
         cmocka_unit_test(test_ids_and_limits),
