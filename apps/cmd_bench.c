@@ -32,7 +32,7 @@ static const struct glint_option options[] = {
 
 static const struct glint_command command = {
     "bench",
-    "-m MODEL [-p 512,2048] [-n 64] [-d DEPTH,...] [-np STREAMS] [-r REPS]",
+    "[-m MODEL] [-p 512,2048] [-n 64] [-d DEPTH,...] [-np STREAMS] [-r REPS]",
     "Measures prefill and decode speed; medians, with the spread.",
     options,
 };
@@ -260,10 +260,6 @@ static bool parse(struct bench *bench, int argc, char **argv, int *result) {
     }
     if (id != GLINT_OPTIONS_END) {
         *result = glint_options_exit(id);
-        return false;
-    }
-    if (!bench->args.params.model_path && !bench->peak_only) {
-        *result = glint_options_usage(&command, "needs -m MODEL");
         return false;
     }
     return true;

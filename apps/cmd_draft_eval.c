@@ -22,7 +22,7 @@ static const struct glint_option options[] = {
 
 static const struct glint_command command = {
     "draft-eval",
-    "-m MODEL -md DRAFTER --ids LIST|@FILE --known N...",
+    "[-m MODEL] [-md DRAFTER] --ids LIST|@FILE --known N...",
     "Prints the drafter's proposals after N known tokens, a line of ids each.",
     options,
 };

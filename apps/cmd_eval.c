@@ -28,7 +28,7 @@ static const struct glint_option options[] = {
 
 static const struct glint_command command = {
     "eval",
-    "-m MODEL --ids LIST|@FILE [--logits OUT] [--hidden OUT]",
+    "[-m MODEL] --ids LIST|@FILE [--logits OUT] [--hidden OUT]",
     "Evaluates tokens and writes logits; prints the likeliest next tokens.",
     options,
 };
@@ -179,8 +179,8 @@ int glint_cmd_eval(int argc, char **argv) {
     }
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
-    if (!args.params.model_path || !list)
-        return glint_options_usage(&command, "needs -m MODEL and --ids LIST");
+    if (!list)
+        return glint_options_usage(&command, "needs --ids LIST");
     if (out.logits_path && out.hidden_path && strcmp(out.logits_path, out.hidden_path) == 0)
         return glint_options_usage(&command, "--logits and --hidden need two files");
     int32_t *ids;

@@ -28,7 +28,7 @@ static const struct glint_option options[] = {
 
 static const struct glint_command command = {
     "imatrix",
-    "-m MODEL -f FILE -o OUT.gguf",
+    "[-m MODEL] -f FILE -o OUT.gguf",
     "Measures which inputs of each weight matrix matter, for glint quantize --imatrix.",
     options,
 };
@@ -244,8 +244,10 @@ int glint_cmd_imatrix(int argc, char **argv) {
     }
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
-    if (!args.params.model_path || !request.file || !request.out)
-        return glint_options_usage(&command, "needs -m MODEL, -f FILE and -o OUT.gguf");
+    if (!request.file || !request.out)
+        return glint_options_usage(&command, "needs -f FILE and -o OUT.gguf");
+    if (!glint_engine_args_model(&args, &command))
+        return GLINT_EXIT_USAGE;
     request.quiet = args.quiet;
     if (args.params.n_context == 0)
         args.params.n_context = (int)request.window;

@@ -114,8 +114,10 @@ static void print_plan(const struct glint_memory_plan *plan) {
     printf("\nMemory to run it (MB = 1,000,000 bytes)\n");
     printf("  weights                 %12.1f MB  mapped from the file\n", mb(plan->weights));
     printf("  cache, sliding layers   %12.1f MB  whatever the length\n", mb(plan->cache_fixed));
+    char at[32];
+    snprintf(at, sizeof at, "cache at %d tokens", plan->n_context);
     printf("  cache, per 1,000 tokens %12.3f MB\n", mb(plan->cache_per_1000));
-    printf("  cache at %-7d tokens %12.1f MB\n", plan->n_context, mb(plan->cache));
+    printf("  %-23s %12.1f MB\n", at, mb(plan->cache));
     printf("  scratch                 %12.1f MB\n", mb(plan->scratch));
     printf("  total                   %12.1f MB", mb(plan->total));
     if (plan->available)

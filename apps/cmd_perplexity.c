@@ -34,7 +34,7 @@ static const struct glint_option options[] = {
 
 static const struct glint_command command = {
     "perplexity",
-    "-m MODEL -f FILE [--kl-save F | --kl-base F]",
+    "[-m MODEL] -f FILE [--kl-save F | --kl-base F]",
     "Perplexity of a text; KL divergence and top-1 agreement against a saved base.",
     options,
 };
@@ -287,11 +287,12 @@ int glint_cmd_perplexity(int argc, char **argv) {
     }
     if (id != GLINT_OPTIONS_END)
         return glint_options_exit(id);
-    if (!args.params.model_path || !file == !list || (files.save && files.base) ||
-        (files.rows && !files.base))
-        return glint_options_usage(&command,
-                                   "needs -m MODEL, -f FILE or --ids LIST, at most one of "
-                                   "--kl-save and --kl-base, and --kl-rows only with --kl-base");
+    if (!file == !list || (files.save && files.base) || (files.rows && !files.base))
+        return glint_options_usage(&command, "needs -f FILE or --ids LIST, at most one of "
+                                             "--kl-save and --kl-base, and --kl-rows only with "
+                                             "--kl-base");
+    if (!glint_engine_args_model(&args, &command))
+        return GLINT_EXIT_USAGE;
     if (args.params.n_context == 0)
         args.params.n_context = (int)window;
     args.params.progress = NULL; // windows are counted instead

@@ -7,15 +7,23 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MAX_CONFIG_BYTES = 16 << 20 };
 
 enum glint_status glint_convert_open(struct glint_convert *convert, const char *folder,
                                      struct glint_error *err) {
+    struct stat info;
     convert->folder = folder;
     convert->config_path = glint_convert_path(folder, "config.json");
     if (!convert->config_path)
         return glint_fail(err, GLINT_E_NOMEM, "%s: out of memory", folder);
+    bool there = stat(folder, &info) == 0, is_folder = there && S_ISDIR(info.st_mode);
+    if (there && (!is_folder || stat(convert->config_path, &info) != 0))
+        return glint_fail(err, GLINT_E_IO,
+                          "%s: found %s, expected the folder of an official checkpoint: "
+                          "config.json and *.safetensors",
+                          folder, is_folder ? "no config.json in it" : "a file");
     GLINT_TRY(glint_json_load(&convert->config, convert->config_path, MAX_CONFIG_BYTES, err));
     convert->top =
         (struct glint_convert_scope){convert->config_path, "", glint_json_root(convert->config)};

@@ -213,6 +213,22 @@ bool glint_engine_args_model(struct glint_engine_args *args, const struct glint_
     return args->params.model_path || use_default_model(args, command);
 }
 
+// After a model that cannot be opened: what the person may not know.
+static void say_what_helps(const struct glint_engine_args *args, const struct glint_error *error) {
+    static const char weights[] = ".safetensors";
+    const char *path = args->params.model_path;
+    size_t n = strlen(path), n_weights = sizeof weights - 1;
+    struct stat info;
+    if (args->params.draft_path && args->params.draft_path == args->draft_path &&
+        (error->status == GLINT_E_NOMEM || strstr(error->text, args->draft_path)))
+        fprintf(stderr, "The drafter %s was found beside the model; --no-draft does without\n",
+                args->draft_path);
+    if ((stat(path, &info) == 0 && S_ISDIR(info.st_mode)) ||
+        (n > n_weights && strcmp(path + n - n_weights, weights) == 0))
+        fprintf(stderr, "Models are GGUF files; glint convert makes one from the folder of an "
+                        "official checkpoint\n");
+}
+
 struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
                                             const struct glint_command *command) {
     struct glint_error error = {0};
@@ -226,9 +242,7 @@ struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
         seek_draft(args);
     if (glint_engine_open(&engine, &args->params, &error) != GLINT_OK) {
         glint_report(command, &error);
-        if (args->params.draft_path && args->params.draft_path == args->draft_path)
-            fprintf(stderr, "The drafter %s was found beside the model; --no-draft does without\n",
-                    args->draft_path);
+        say_what_helps(args, &error);
     }
     return engine;
 }

@@ -137,9 +137,10 @@ static void print_option(const struct glint_option *option) {
     snprintf(left + n, sizeof left - (size_t)n, "%s%s", option->arg ? " " : "",
              option->arg ? option->arg : "");
     const char *help = option->help;
-    printf("%-28s", left);
     if (strlen(left) > 26)
-        printf("\n%-28s", "");
+        printf("%s\n%-28s", left, "");
+    else
+        printf("%-28s", left);
     for (const char *end; (end = strchr(help, '\n')) != NULL; help = end + 1)
         printf("%.*s\n%-28s", (int)(end - help), help, "");
     printf("%s\n", help);

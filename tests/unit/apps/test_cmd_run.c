@@ -225,6 +225,18 @@ static void test_refusals(void **state) {
     expect_in(err_text, "huge");
 }
 
+// A model that is none: what to do instead; and no word about the drafter, which is well.
+static void test_what_helps(void **state) {
+    (void)state;
+    assert_int_equal(RUN("-m", "../models", "-p", "x"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "glint convert");
+    assert_int_equal(RUN("-m", "golden/nano/model.safetensors", "-p", "x"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "glint convert");
+    assert_int_equal(RUN("-m", MODEL, "-p", "x", "--cpu-tier", "none"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "tier");
+    assert_null(strstr(err_text, "drafter"));
+}
+
 // A full disk is an error, and a device that was named as the output stays where it is.
 static void test_eval_on_a_full_disk(void **state) {
     (void)state;
@@ -291,6 +303,7 @@ int main(void) {
         cmocka_unit_test(test_user_text_is_data),
         cmocka_unit_test(test_ids_and_limits),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_what_helps),
         cmocka_unit_test(test_eval_on_a_full_disk),
         cmocka_unit_test(test_results_spare_the_model),
     };

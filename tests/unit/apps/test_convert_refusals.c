@@ -240,6 +240,18 @@ static void test_outputs(void **state) {
     close_folder(&folder);
 }
 
+static void test_no_checkpoint(void **state) {
+    (void)state;
+    struct folder folder;
+    open_folder(&folder, NULL, NULL);
+    unlink(scratch_path(&folder.scratch, "config.json"));
+    assert_fails(&folder, NULL, "found no config.json in it, expected the folder");
+    struct folder file = folder;
+    strcpy(file.scratch.folder, "golden/nano/model.safetensors");
+    assert_fails(&file, NULL, "found a file, expected the folder");
+    close_folder(&folder);
+}
+
 static void test_drafter_needs_a_vocabulary(void **state) {
     (void)state;
     struct folder folder;
@@ -443,15 +455,11 @@ static void test_interrupt(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_configs),
-        cmocka_unit_test(test_default_patterns),
-        cmocka_unit_test(test_vision_configs),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_outputs),
-        cmocka_unit_test(test_drafter_needs_a_vocabulary),
-        cmocka_unit_test(test_tokenizer),
-        cmocka_unit_test(test_bad_tokenizers),
+        cmocka_unit_test(test_text_configs),   cmocka_unit_test(test_default_patterns),
+        cmocka_unit_test(test_vision_configs), cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_no_checkpoint),  cmocka_unit_test(test_drafter_needs_a_vocabulary),
+        cmocka_unit_test(test_tokenizer),      cmocka_unit_test(test_bad_tokenizers),
         cmocka_unit_test(test_interrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
