@@ -59,6 +59,13 @@ static enum glint_status open_parts(struct glint_vision *vision, struct glint_er
         .device = params->device, .cpu_tier = params->cpu_tier, .n_threads = params->n_threads};
     GLINT_TRY(glint_gguf_open(&vision->gguf, params->path, err));
     GLINT_TRY(glint_vision_config_read(&config, vision->gguf, err));
+    uint64_t weights = vision->gguf->n_tensor_bytes, available = glint_available_memory(weights);
+    if (available > 0 && weights > available && !params->no_memory_check)
+        return glint_fail(err, GLINT_E_NOMEM,
+                          "%s: does not fit in memory: weights of %llu MB, %llu MB are free; close "
+                          "other programs, or take a smaller file",
+                          params->path, (unsigned long long)(weights >> 20),
+                          (unsigned long long)(available >> 20));
     struct glint_backend_limits limits = glint_tower_limits(&config);
     GLINT_TRY(glint_backend_open(&vision->backend, &engine, &limits, err));
     return glint_vision_model_open(&vision->model, &config, vision->gguf, vision->backend, err);
@@ -80,9 +87,8 @@ enum glint_status glint_vision_open(struct glint_vision **out,
     return status;
 }
 
-static void drop_look(struct glint_vision *vision, struct look **link) {
+static void drop_look(struct look **link) {
     struct look *look = *link;
-    (void)vision;
     *link = look->next;
     glint_free(look->rgb.data);
     glint_free(look->rows);
@@ -95,7 +101,7 @@ void glint_vision_close(struct glint_vision **vision_in) {
     if (!vision)
         return;
     while (vision->looks)
-        drop_look(vision, &vision->looks);
+        drop_look(&vision->looks);
     glint_vision_model_close(&vision->model);
     if (vision->backend)
         vision->backend->close(vision->backend);
@@ -144,7 +150,7 @@ static void trim_looks(struct glint_vision *vision) {
         struct look *look = *link;
         kept += look->n_user ? 0 : look_bytes(vision, look);
         if (!look->n_user && kept > KEPT_BYTES)
-            drop_look(vision, link);
+            drop_look(link);
         else
             link = &look->next;
     }
