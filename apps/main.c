@@ -3,6 +3,7 @@
 // arrived.
 #include "cmd.h"
 #include "options.h"
+#include "spelling.h"
 
 #include <fcntl.h>
 #include <glint/glint.h>
@@ -76,7 +77,13 @@ static int run(int argc, char **argv) {
     for (int i = 0; i < N_COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "glint: no command \"%s\". Try: glint --help\n", argv[1]);
+    struct glint_spelling spelling = {.word = argv[1], .n = strlen(argv[1])};
+    for (int i = 0; i < N_COMMANDS; i++)
+        glint_spelling_offer(&spelling, commands[i].name);
+    fprintf(stderr, "glint: no command \"%s\"", argv[1]);
+    if (spelling.nearest)
+        fprintf(stderr, "; did you mean \"%s\"?", spelling.nearest);
+    fprintf(stderr, "\nTry: glint --help\n");
     return GLINT_EXIT_USAGE;
 }
 

@@ -3,6 +3,8 @@
 // getopt keeps its place in globals of the C library: one command line is read at a time.
 #include "options.h"
 
+#include "spelling.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -42,6 +44,19 @@ static const struct glint_option *option_of(const struct glint_command *command,
     return NULL;
 }
 
+// "option --x is not known", with the one that may have been meant.
+static void refuse_unknown(const struct glint_options *state, const char *text) {
+    struct glint_spelling spelling = {.word = text + strspn(text, "-")};
+    spelling.n = strcspn(spelling.word, "=");
+    for (const struct option *entry = state->table; entry->name; entry++)
+        glint_spelling_offer(&spelling, entry->name);
+    if (spelling.nearest)
+        glint_options_usage(state->command, "option %s is not known; did you mean %s%s?", text,
+                            spelling.nearest[2] ? "--" : "-", spelling.nearest);
+    else
+        glint_options_usage(state->command, "option %s is not known", text);
+}
+
 int glint_options_next(struct glint_options *state) {
     int previous = optind < 1 ? 1 : optind;
     int id = getopt_long_only(state->argc, state->argv, ":", state->table, NULL);
@@ -62,12 +77,12 @@ int glint_options_next(struct glint_options *state) {
     }
     if (id == '?' || id == ':') {
         const char *text = state->argv[optind > previous ? optind - 1 : previous];
-        const char *problem = "option %s is not known";
         if (id == ':')
-            problem = "option %s needs a value";
+            glint_options_usage(state->command, "option %s needs a value", text);
         else if (optopt != 0)
-            problem = "option %s takes no value";
-        glint_options_usage(state->command, problem, text);
+            glint_options_usage(state->command, "option %s takes no value", text);
+        else
+            refuse_unknown(state, text);
         return GLINT_OPTIONS_BAD;
     }
     state->value = optarg;
