@@ -63,6 +63,7 @@ static const struct glint_option options[] = {
      "reasoning when a request does not say: low, medium,\n"
      "high or xhigh"},
     GLINT_ENGINE_OPTIONS,
+    GLINT_DRAFT_OPTIONS,
     GLINT_SAMPLING_OPTIONS,
     {0},
 };
@@ -253,6 +254,7 @@ int glint_cmd_serve(int argc, char **argv) {
     int result;
     memset(&serve, 0, sizeof serve);
     glint_engine_args_init(&serve.args);
+    serve.args.seek_draft = true;
     serve.params = glint_server_params_default();
     serve.args.params.n_session = serve.params.engine.n_session;
     if (!parse(&serve, argc, argv, &result)) {

@@ -210,7 +210,11 @@ static void seek_draft(struct glint_engine_args *args) {
 }
 
 bool glint_engine_args_model(struct glint_engine_args *args, const struct glint_command *command) {
-    return args->params.model_path || use_default_model(args, command);
+    if (!args->params.model_path && !use_default_model(args, command))
+        return false;
+    if (args->seek_draft)
+        seek_draft(args);
+    return true;
 }
 
 // After a model that cannot be opened: what the person may not know.
@@ -238,8 +242,6 @@ struct glint_engine *glint_engine_args_open(struct glint_engine_args *args,
     glint_interrupt_watch();
     if (!glint_engine_args_model(args, command))
         return NULL;
-    if (args->seek_draft)
-        seek_draft(args);
     if (glint_engine_open(&engine, &args->params, &error) != GLINT_OK) {
         glint_report(command, &error);
         say_what_helps(args, &error);

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@ struct slot {
     struct glint_work *work; // NULL: idle
     uint64_t tenant;         // whose tokens the session holds
     double used_ms;
+    struct glint_draft_stats drafted; // of the session, when the work began
 };
 
 struct work_list { // first in, first out
@@ -98,6 +100,10 @@ static void fail_slot(struct glint_engine_thread *t, struct slot *slot,
 
 static void finish_slot(struct glint_engine_thread *t, struct slot *slot, bool limit) {
     struct glint_error error = {.status = GLINT_OK};
+    struct glint_draft_stats now = glint_session_draft_stats(slot->session);
+    slot->work->usage.draft = (struct glint_draft_stats){now.n_round - slot->drafted.n_round,
+                                                         now.n_proposed - slot->drafted.n_proposed,
+                                                         now.n_accepted - slot->drafted.n_accepted};
     if (glint_work_finish(slot->work, limit, &error) != GLINT_OK) {
         fail_slot(t, slot, &error);
         return;
@@ -185,6 +191,10 @@ static void start_work(struct glint_engine_thread *t, struct slot *slot, struct 
         status = glint_session_set_sampler(slot->session, &work->sampling, &error);
     work->usage.n_cached = keep;
     glint_session_set_constraint(slot->session, work->constraint);
+    slot->drafted = glint_session_draft_stats(slot->session);
+    glint_session_expect(slot->session, work->n_predict < 0 || work->n_predict > INT_MAX
+                                            ? -1
+                                            : (int)work->n_predict);
     if (status != GLINT_OK)
         fail_slot(t, slot, &error);
 }
@@ -266,6 +276,15 @@ static bool is_evaluated(const struct slot *slot) {
     return glint_session_length(slot->session) == slot->work->n_ids;
 }
 
+// Draws through the tokens that a drafter foresaw; what then is left takes a step.
+static void draw_known(struct glint_engine_thread *t, struct slot *slot) {
+    while (draw(t, slot)) {
+        const struct glint_work *work = slot->work;
+        if (!glint_session_take(slot->session, work->ids[work->n_ids - 1]))
+            return;
+    }
+}
+
 // Evaluates the newest token of every decoding sequence in one step.
 static void evaluate(struct glint_engine_thread *t) {
     enum glint_status status = GLINT_E_NOMEM;
@@ -298,7 +317,7 @@ static void evaluate(struct glint_engine_thread *t) {
 static void decode(struct glint_engine_thread *t) {
     for (int i = 0; i < t->n_slot; i++)
         if (t->slots[i].work && t->slots[i].work->phase == GLINT_WORK_DECODE)
-            draw(t, &t->slots[i]);
+            draw_known(t, &t->slots[i]);
     evaluate(t);
 }
 

@@ -30,6 +30,7 @@ struct glint_metrics {
     uint64_t finished[N_REASONS];
     uint64_t responses[N_CLASSES]; // by hundreds of the status
     uint64_t n_prompt, n_cached, n_generated, n_reasoning;
+    struct glint_draft_stats draft;
     uint64_t n_prefill_rows, n_decode_rows, n_decode_steps;
     double prefill_s, decode_s;
     int n_running;
@@ -76,6 +77,9 @@ void glint_metrics_request(struct glint_metrics *metrics, const struct glint_usa
     metrics->n_cached += (uint64_t)usage->n_cached;
     metrics->n_generated += (uint64_t)usage->n_generated;
     metrics->n_reasoning += (uint64_t)usage->n_reasoning;
+    metrics->draft.n_round += usage->draft.n_round;
+    metrics->draft.n_proposed += usage->draft.n_proposed;
+    metrics->draft.n_accepted += usage->draft.n_accepted;
     observe(&metrics->queue, first_bounds, usage->queue_ms);
     if (usage->n_generated > 0)
         observe(&metrics->first, first_bounds, usage->queue_ms + usage->prefill_ms);
@@ -175,6 +179,12 @@ static void put_tokens(const struct glint_metrics *m, struct glint_buffer *out) 
                 m->n_cached);
     put_counter(out, "generated_tokens_total", "Tokens generated.", m->n_generated);
     put_counter(out, "reasoning_tokens_total", "Tokens generated as reasoning.", m->n_reasoning);
+    put_counter(out, "draft_rounds_total", "Steps that tried tokens ahead.",
+                (uint64_t)m->draft.n_round);
+    put_counter(out, "draft_proposed_tokens_total", "Tokens tried ahead.",
+                (uint64_t)m->draft.n_proposed);
+    put_counter(out, "draft_accepted_tokens_total", "Tokens tried ahead that came indeed.",
+                (uint64_t)m->draft.n_accepted);
     put_counter(out, "prefill_rows_total", "Prompt tokens evaluated.", m->n_prefill_rows);
     put_counter(out, "decode_rows_total", "Generated tokens evaluated.", m->n_decode_rows);
     put_counter(out, "decode_steps_total", "Steps that evaluated them.", m->n_decode_steps);

@@ -54,6 +54,17 @@ void glint_openai_put_timings(struct glint_json_writer *w, const struct glint_us
     glint_json_i64(w, usage->n_cached);
     put_rate(w, "prompt", usage->n_prompt - usage->n_cached, usage->prefill_ms);
     put_rate(w, "predicted", usage->n_generated, usage->decode_ms);
+    if (usage->draft.n_round > 0) {
+        glint_json_key(w, "draft");
+        glint_json_begin_object(w);
+        glint_json_key(w, "proposed");
+        glint_json_i64(w, usage->draft.n_proposed);
+        glint_json_key(w, "accepted");
+        glint_json_i64(w, usage->draft.n_accepted);
+        glint_json_key(w, "rounds");
+        glint_json_i64(w, usage->draft.n_round);
+        glint_json_end_object(w);
+    }
     glint_json_end_object(w);
 }
 
@@ -248,10 +259,14 @@ static void keep_token(struct choice *c, const struct glint_note *note) {
 static void add_usage(struct glint_usage *all, const struct glint_usage *one) {
     int n_generated = all->n_generated, n_reasoning = all->n_reasoning;
     int n_cached = all->n_prompt ? all->n_cached : one->n_cached;
+    struct glint_draft_stats draft = all->draft;
     *all = *one; // the prompt counts once
     all->n_cached = n_cached;
     all->n_generated += n_generated;
     all->n_reasoning += n_reasoning;
+    all->draft.n_round += draft.n_round;
+    all->draft.n_proposed += draft.n_proposed;
+    all->draft.n_accepted += draft.n_accepted;
 }
 
 static void say_error(struct chat_voice *v, const struct glint_note *note,

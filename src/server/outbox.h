@@ -23,6 +23,7 @@ enum glint_note_kind {
 struct glint_usage {
     int n_prompt, n_cached; // tokens; cached ones were not evaluated again
     int n_generated, n_reasoning;
+    struct glint_draft_stats draft;
     double queue_ms, prefill_ms, decode_ms;
 };
 
