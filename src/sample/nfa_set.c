@@ -9,7 +9,7 @@
 
 #define NOWHERE UINT32_MAX
 
-enum { MAX_WORK = 1 << 24 };
+enum { MAX_WORK = 1 << 23 };
 
 void glint_nfa_fini(struct glint_nfa *nfa) {
     glint_free(nfa->nodes);
@@ -101,6 +101,7 @@ static uint32_t close_set(struct glint_nfa *nfa, uint32_t n_stack, uint8_t passe
     uint32_t n = 0;
     while (n_stack > 0) {
         uint32_t node = nfa->stack[--n_stack];
+        nfa->n_work++;
         const struct glint_nfa_node *at = &nfa->nodes[node];
         if (at->kind == GLINT_NFA_SPLIT) {
             push(nfa, &n_stack, at->out);
@@ -131,7 +132,6 @@ static uint32_t finish(struct glint_nfa *nfa, uint32_t n_stack, uint8_t passed) 
     }
     uint32_t *out = nfa->members + nfa->begins[nfa->n_sets];
     uint32_t n = close_set(nfa, n_stack, passed, out);
-    nfa->n_work += n + 1;
     if (n == 0)
         return NOWHERE;
     qsort(out, n, sizeof *out, ascending);
@@ -148,6 +148,7 @@ uint32_t glint_nfa_start(struct glint_nfa *nfa) {
 uint32_t glint_nfa_step(struct glint_nfa *nfa, uint32_t set, uint8_t byte) {
     uint32_t n_stack = 0;
     nfa->generation++;
+    nfa->n_work += nfa->begins[set + 1] - nfa->begins[set];
     for (uint32_t i = nfa->begins[set]; i < nfa->begins[set + 1]; i++) {
         const struct glint_nfa_node *node = &nfa->nodes[nfa->members[i]];
         if (node->kind == GLINT_NFA_BYTES && byte >= node->low && byte <= node->high)
@@ -160,6 +161,7 @@ bool glint_nfa_accepts(struct glint_nfa *nfa, uint32_t set) {
     uint32_t n_stack = 0;
     bool accepts = false;
     nfa->generation++;
+    nfa->n_work += nfa->begins[set + 1] - nfa->begins[set];
     for (uint32_t i = nfa->begins[set]; i < nfa->begins[set + 1]; i++) {
         uint32_t node = nfa->members[i];
         accepts = accepts || nfa->nodes[node].kind == GLINT_NFA_ACCEPT;

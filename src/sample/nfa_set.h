@@ -32,7 +32,7 @@ struct glint_nfa { // all-zero is a valid empty one
     uint32_t *marks; // [n] generation in which a node was seen
     uint32_t *stack; // [2 n + 2]
     uint32_t generation;
-    uint64_t n_work; // members of all sets that were made, again or not
+    uint64_t n_work; // nodes looked at so far
     bool exhausted;  // that was too much: every step is NONE from here on
     bool failed;     // out of memory
 };
