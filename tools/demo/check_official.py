@@ -26,6 +26,19 @@ def official_drafter(d, special, device="cpu"):
     return a.to(device)
 
 
+def drafter_rows(a, x, ctx):
+    """The official drafter's rows for one block x [1, 16, H] behind context rows ctx [1, N, taps * H], called as the official generator calls it:
+    without its cache the class sees no window, and all context rows."""
+    from transformers.cache_utils import DFlashCache
+    n = ctx.shape[1]
+    cache = DFlashCache(config=a.config)
+    cache.activate_past_recording()
+    cache.set_previous_accepted_tokens(n)
+    ones = torch.ones(1, n + x.shape[1], dtype=torch.long)
+    return a(noise_embeds=x, context_hidden_states=ctx, position_ids=torch.arange(n + x.shape[1])[None], attention_mask=ones,
+             past_key_values=cache).last_hidden_state
+
+
 def worst(a, b):
     return float((a.float() - b.float()).abs().max())
 
