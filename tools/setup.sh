@@ -20,6 +20,7 @@ build | gif          | libgif-dev            | giflib-devel        | giflib     
 build | microhttpd   | libmicrohttpd-dev     | libmicrohttpd-devel | libmicrohttpd | libmicrohttpd
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
+test  | tmux         | tmux                | tmux                | tmux        | tmux
 test  | jsonschema   | python3-jsonschema    | python3-jsonschema  | python-jsonschema | python
 ci    | fuzzer       | clang @clang-runtime@ | clang compiler-rt   | clang compiler-rt | llvm
 ci    | clang-format | @clang-format@        | clang-tools-extra   | clang       | clang-format@14
