@@ -33,7 +33,8 @@ static const struct glint_option options[] = {
 
 static const struct glint_command command = {
     "run",
-    "[-m MODEL] -p TEXT | -f FILE | --prompt-ids LIST [--image FILE] [-n N] [--ids] [--json]",
+    "[-m MODEL] -p TEXT | -f FILE | --prompt-ids LIST [--image FILE] [-n N]\n"
+    "       [--ids] [--json]",
     "Answers one prompt.",
     options,
 };
