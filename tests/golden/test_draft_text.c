@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_NEW = 48, N_SESSION = 5, N_SOME = 45, ADAPTIVE = -1, MOST = 15 };
+enum { N_NEW = 48, N_SESSION = 5, N_SOME = 45, N_WALK = 60, ADAPTIVE = -1, MOST = 15 };
 
 // An answer: its ids, and a hash of the logits that each was drawn from.
 struct answer {
@@ -253,6 +253,61 @@ static void test_five_together(void **state) {
         glint_session_close(&sessions[s]);
 }
 
+// A session goes back and forth over several windows: whatever a session without a drafter can do,
+// one with it can, to the same bits.
+static void test_walk(void **state) {
+    (void)state;
+    struct glint_engine_params params = glint_engine_params_default();
+    struct glint_engine *without;
+    struct glint_session *a, *b;
+    struct glint_error error = {0};
+    static int32_t ids[300];
+    uint32_t random = 7;
+    params.model_path = DEMO_MODEL;
+    params.n_threads = 2;
+    params.n_context = 2048;
+    must(glint_engine_open(&without, &params, &error), &error);
+    must(glint_session_open(&a, without, &error), &error);
+    must(glint_session_open(&b, engine, &error), &error);
+    int n_cut = 0;
+    for (int i = 0; i < N_WALK; i++) {
+        random = random * 1664525u + 1013904223u;
+        int held = glint_session_length(a), n = 1 + (int)(random >> 8) % 300;
+        assert_int_equal(glint_session_length(b), held);
+        for (int k = 0; k < n; k++)
+            ids[k] = (int32_t)((random >> 9) + (uint32_t)(k * k)) % 4000;
+        if ((held > 0 && i % 3 == 0) || held > 1700) { // back, often across what was proposed
+            int length = held > n * 2 ? held - n * 2 : held / 2;
+            length = length < 1500 ? length : 1500;
+            if (glint_session_truncate(a, length, NULL) != GLINT_OK)
+                length = 0;
+            must(glint_session_truncate(a, length, &error), &error);
+            must(glint_session_truncate(b, length, &error), &error);
+            n_cut += length > 0;
+            held = length;
+        }
+        struct glint_eval eval = {.ids = ids, .n = n};
+        must(glint_session_eval(a, &eval, &error), &error);
+        must(glint_session_eval(b, &eval, &error), &error);
+        must(glint_session_set_draft(b, i % (MOST + 1), &error), &error);
+        for (int k = 0; k < 12; k++) { // the likeliest token, or now and then another
+            assert_memory_equal(glint_session_logits(a), glint_session_logits(b),
+                                4096 * sizeof(float));
+            struct glint_sample sample;
+            struct glint_sampler_options options = options_of(i, true);
+            must(glint_session_set_sampler(a, &options, &error), &error);
+            must(glint_session_sample(a, &sample, &error), &error);
+            int32_t id = k % 5 == 4 ? (sample.id + 1) % 4000 : sample.id;
+            must(glint_engine_decode(without, &a, &id, 1, &error), &error);
+            must(glint_engine_decode(engine, &b, &id, 1, &error), &error);
+        }
+    }
+    assert_true(n_cut > N_WALK / 6);
+    glint_session_close(&a);
+    glint_session_close(&b);
+    glint_engine_close(&without);
+}
+
 int main(int argc, char **argv) {
     try_all = argc > 1 && strcmp(argv[1], "all") == 0;
     const struct CMUnitTest tests[] = {
@@ -260,6 +315,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_sampled),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_five_together),
+        cmocka_unit_test(test_walk),
     };
     return cmocka_run_group_tests(tests, start, end);
 }
