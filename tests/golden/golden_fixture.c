@@ -137,8 +137,9 @@ static void keep_hidden(void *user, int k, int position, const float *row) {
     memcpy(result->hidden + index * width, row, width * sizeof(float));
 }
 
-struct golden_result golden_eval(struct glint_engine *engine, const int32_t *ids, int n,
+struct golden_result golden_eval(struct glint_engine *engine, const struct golden_prompt *prompt,
                                  int n_chunk) {
+    int n = prompt->n;
     struct glint_engine_info info = glint_engine_info(engine);
     struct golden_result result = {
         .n = n, .n_vocab = info.n_vocab, .n_layer = info.n_layer, .width = info.width};
@@ -148,7 +149,7 @@ struct golden_result golden_eval(struct glint_engine *engine, const int32_t *ids
     assert_true(result.logits && result.hidden);
     struct glint_session *session;
     struct glint_error error = {0};
-    struct glint_eval eval = {.ids = ids,
+    struct glint_eval eval = {.ids = prompt->ids,
                               .n = n,
                               .n_chunk = n_chunk,
                               .n_logits = n,
@@ -156,6 +157,8 @@ struct golden_result golden_eval(struct glint_engine *engine, const int32_t *ids
                               .on_hidden = keep_hidden,
                               .user = &result};
     check(glint_session_open(&session, engine, &error), &error);
+    check(glint_session_set_pictures(session, &prompt->picture, prompt->picture != NULL, &error),
+          &error);
     check(glint_session_eval(session, &eval, &error), &error);
     glint_session_close(&session);
     return result;

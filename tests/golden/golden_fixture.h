@@ -32,20 +32,20 @@ bool golden_has(const struct golden *golden, const char *name);
 // Parameters for exact comparison: float32 cache, float activations, `tier` (NULL: the best).
 struct glint_engine_params golden_params(const struct golden *golden, const char *tier);
 struct glint_engine *golden_engine(const struct glint_engine_params *params);
-// Logits of every row [n][n_vocab] and hidden rows [n_layer + 1][n][width]; free() both.
-struct golden_result {
-    float *logits, *hidden;
-    int n, n_vocab, n_layer, width;
-};
-struct golden_result golden_eval(struct glint_engine *engine, const int32_t *ids, int n,
-                                 int n_chunk);
-void golden_result_free(struct golden_result *result);
 // A prompt, with a picture for the placeholders among its ids or NULL.
 struct golden_prompt {
     const int32_t *ids; // [n]
     int n;
     struct glint_picture *picture;
 };
+// Logits of every row [n][n_vocab] and hidden rows [n_layer + 1][n][width]; free() both.
+struct golden_result {
+    float *logits, *hidden;
+    int n, n_vocab, n_layer, width;
+};
+struct golden_result golden_eval(struct glint_engine *engine, const struct golden_prompt *prompt,
+                                 int n_chunk);
+void golden_result_free(struct golden_result *result);
 // Greedy continuation of a prompt; out holds n_new ids.
 void golden_greedy(struct glint_engine *engine, const struct golden_prompt *prompt, int n_new,
                    int n_chunk, int32_t *out);

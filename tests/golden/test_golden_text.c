@@ -74,7 +74,7 @@ static void check_shape(const char *shape, const char *type, const char *tier) {
     struct glint_engine_params params = golden_params(&golden, tier);
     struct glint_engine *engine = golden_engine(&params);
     printf("  %s, %s, %s\n", shape, type, glint_engine_info(engine).tier);
-    struct golden_result result = golden_eval(engine, ids, n, 0);
+    struct golden_result result = golden_eval(engine, &(struct golden_prompt){ids, n, NULL}, 0);
     compare_logits(&golden, &result);
     compare_hidden(&golden, &result);
     golden_result_free(&result);

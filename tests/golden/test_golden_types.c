@@ -66,7 +66,7 @@ static struct golden_result evaluate(const struct golden *golden, const char *pa
     params.model_path = path;
     params.exact_activations = exact;
     struct glint_engine *engine = golden_engine(&params);
-    struct golden_result result = golden_eval(engine, ids, n, 0);
+    struct golden_result result = golden_eval(engine, &(struct golden_prompt){ids, n, NULL}, 0);
     glint_engine_close(&engine);
     return result;
 }
