@@ -65,6 +65,7 @@ static void check_logits(const struct golden *answers, struct glint_engine *engi
     snprintf(name, sizeof name, "%d.logits", k);
     const float *want = golden_rows(answers, name, &n_row, &n_vocab);
     struct golden_result got = golden_eval(engine, prompt, 0);
+    float largest = 0;
     for (int i = 0; i < n_row; i++) {
         const float *a = got.logits + (size_t)(prompt->n - n_row + i) * (size_t)n_vocab;
         const float *b = want + (size_t)i * (size_t)n_vocab;
@@ -73,12 +74,14 @@ static void check_logits(const struct golden *answers, struct glint_engine *engi
             if (!(fabsf(a[id] - b[id]) <= (float)GLINT_TOLERANCE_LOGIT_LARGEST))
                 fail_msg("%s: row %d, token %d: got %g, official %g", name, i, id, (double)a[id],
                          (double)b[id]);
+            largest = fmaxf(largest, fabsf(a[id] - b[id]));
             best_a = a[id] > a[best_a] ? id : best_a;
             best_b = b[id] > b[best_b] ? id : best_b;
         }
         if (best_a != best_b)
             fail_msg("%s: row %d: likeliest token %d, official %d", name, i, best_a, best_b);
     }
+    print_message("%s: largest difference %.1e\n", name, (double)largest);
     golden_result_free(&got);
 }
 
