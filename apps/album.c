@@ -198,6 +198,14 @@ char *glint_album_parts(const struct glint_album *album) {
     return parts;
 }
 
+enum glint_status glint_album_check_paths(const struct glint_album *album,
+                                          struct glint_error *err) {
+    for (size_t i = 0; i < album->n_paths; i++)
+        if (access(album->paths[i], R_OK) != 0)
+            return fail(err, GLINT_E_IO, album->paths[i], strerror(errno));
+    return GLINT_OK;
+}
+
 enum glint_status glint_album_add_paths(struct glint_album *album, struct glint_error *err) {
     for (size_t i = 0; i < album->n_paths; i++) {
         enum glint_status status = glint_album_add(album, album->paths[i], album->is_video[i], err);

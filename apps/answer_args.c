@@ -88,6 +88,19 @@ bool glint_answer_args_load(struct glint_answer_args *args, const struct glint_c
     return args->tools != NULL;
 }
 
+void glint_answer_args_name_file(const struct glint_answer_args *args, struct glint_error *error) {
+    const char *path = NULL;
+    if (args->tools && strncmp(error->text, "tools", 5) == 0)
+        path = args->tools_path;
+    if (args->schema_text && strncmp(error->text, "schema", 6) == 0)
+        path = args->schema;
+    if (!path)
+        return;
+    struct glint_error bare = *error;
+    int room = (int)sizeof error->text / 2;
+    snprintf(error->text, sizeof error->text, "%.*s: %.*s", room - 2, path, room - 2, bare.text);
+}
+
 void glint_answer_args_fini(struct glint_answer_args *args) {
     free(args->tools);
     free(args->schema_text);

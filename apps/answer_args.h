@@ -63,6 +63,8 @@ bool glint_answer_args_take(struct glint_answer_args *args, const struct glint_o
                             int id);
 // Reads the tools and the schema, if there are any. False after printing.
 bool glint_answer_args_load(struct glint_answer_args *args, const struct glint_command *command);
+// Puts the file's name before an error in the tools or the schema that came from one.
+void glint_answer_args_name_file(const struct glint_answer_args *args, struct glint_error *error);
 void glint_answer_args_fini(struct glint_answer_args *args);
 
 #endif

@@ -66,10 +66,13 @@ static bool parse(struct glint_talk *talk, int argc, char **argv, int *result) {
 // Model, template, session, conversation. False after printing.
 static bool open_all(struct glint_talk *talk) {
     struct glint_error error = {.status = GLINT_OK};
-    talk->engine = glint_engine_args_open(&talk->args, &command);
-    if (!talk->engine || !glint_answer_args_load(&talk->how, &command))
+    if (!glint_answer_args_load(&talk->how, &command))
         return false;
-    enum glint_status status = glint_prompt_template(&talk->chat, talk->engine, &error);
+    enum glint_status status = glint_album_check_paths(&talk->album, &error);
+    if (status == GLINT_OK && !(talk->engine = glint_engine_args_open(&talk->args, &command)))
+        return false;
+    if (status == GLINT_OK)
+        status = glint_prompt_template(&talk->chat, talk->engine, &error);
     if (status == GLINT_OK)
         status = glint_session_open(&talk->session, talk->engine, &error);
     if (status == GLINT_OK)
@@ -88,6 +91,7 @@ static bool open_all(struct glint_talk *talk) {
     if (status == GLINT_OK) // a wrong effort or tool shows now, not with the first message
         status = glint_dialog_prompt(&talk->dialog, talk->chat, talk->engine, &ids, &start, &error);
     glint_ids_free(&ids);
+    glint_answer_args_name_file(&talk->how, &error);
     if (status != GLINT_OK)
         glint_report(&command, &error);
     return status == GLINT_OK;

@@ -44,6 +44,8 @@ struct run {
     struct glint_answer_args how;
     struct glint_album album;
     const char *prompt, *file, *prompt_ids;
+    char *file_text; // owned
+    struct glint_json_text words;
     bool ids, json;
     struct glint_ids input;
     struct glint_engine *engine;
@@ -111,7 +113,7 @@ static bool parse(struct run *run, int argc, char **argv, int *result) {
 }
 
 // A list of one user message, after the system message if there is one.
-static char *messages_json(const struct run *run, struct glint_json_text words, size_t *n) {
+static char *messages_json(const struct run *run, size_t *n) {
     char *json = NULL;
     char *pictures = glint_album_parts(&run->album);
     FILE *out = pictures ? open_memstream(&json, n) : NULL;
@@ -125,14 +127,13 @@ static char *messages_json(const struct run *run, struct glint_json_text words, 
         glint_prompt_message(out, "system", "", system);
         fputc(',', out);
     }
-    glint_prompt_message(out, "user", pictures, words);
+    glint_prompt_message(out, "user", pictures, run->words);
     free(pictures);
     fputc(']', out);
     return fclose(out) == 0 ? json : NULL;
 }
 
-static enum glint_status render(struct run *run, struct glint_json_text words,
-                                struct glint_error *error) {
+static enum glint_status render(struct run *run, struct glint_error *error) {
     struct glint_chat *chat = NULL;
     char date[16];
     glint_prompt_today(date);
@@ -140,7 +141,7 @@ static enum glint_status render(struct run *run, struct glint_json_text words,
                                          .effort = run->how.effort,
                                          .date = date,
                                          .normalise = true};
-    char *messages = messages_json(run, words, &request.messages.n);
+    char *messages = messages_json(run, &request.messages.n);
     request.messages.data = messages;
     enum glint_status status = messages ? GLINT_OK : GLINT_E_NOMEM;
     if (status == GLINT_OK)
@@ -155,11 +156,12 @@ static enum glint_status render(struct run *run, struct glint_json_text words,
     return status;
 }
 
-// The prompt's ids into run->input. False after printing.
-static bool read_prompt(struct run *run, int *result) {
+// What the command line names is there and can be read: told before the model is opened, which
+// takes a while. False after printing.
+static bool read_files(struct run *run, int *result) {
     struct glint_error error = {0};
     *result = GLINT_EXIT_FAILED;
-    if (glint_album_add_paths(&run->album, &error) != GLINT_OK) {
+    if (glint_album_check_paths(&run->album, &error) != GLINT_OK) {
         glint_report(&command, &error);
         return false;
     }
@@ -173,16 +175,23 @@ static bool read_prompt(struct run *run, int *result) {
         run->input.n = (size_t)n;
         return true;
     }
-    size_t n = run->prompt ? strlen(run->prompt) : 0;
-    char *owned = run->file ? glint_read_file(&command, run->file, &n) : NULL;
-    if (run->file && !owned)
-        return false;
-    const char *words = owned ? owned : run->prompt;
-    struct glint_text text = {.data = words, .n = n, .add_bos = true};
-    enum glint_status status = run->how.options.raw
-                                   ? glint_tokenize(run->engine, &text, &run->input, &error)
-                                   : render(run, (struct glint_json_text){words, n}, &error);
-    free(owned);
+    run->words.data = run->prompt;
+    if (run->prompt)
+        run->words.n = strlen(run->prompt);
+    else
+        run->words.data = run->file_text = glint_read_file(&command, run->file, &run->words.n);
+    return run->words.data != NULL;
+}
+
+// The prompt's ids into run->input. False after printing.
+static bool read_prompt(struct run *run) {
+    struct glint_error error = {0};
+    enum glint_status status = glint_album_add_paths(&run->album, &error);
+    struct glint_text text = {.data = run->words.data, .n = run->words.n, .add_bos = true};
+    if (status == GLINT_OK && !run->prompt_ids)
+        status = run->how.options.raw ? glint_tokenize(run->engine, &text, &run->input, &error)
+                                      : render(run, &error);
+    glint_answer_args_name_file(&run->how, &error);
     if (status != GLINT_OK)
         glint_report(&command, &error);
     return status == GLINT_OK;
@@ -218,6 +227,7 @@ static enum glint_status answer(struct run *run, struct glint_error *error) {
         status = glint_answer_generate(&run->answer, run->engine, run->session, &run->input,
                                        &run->how.options, error);
     glint_answer_view_end(&run->view);
+    glint_answer_args_name_file(&run->how, error);
     if (status == GLINT_OK && run->kept.failed) {
         snprintf(error->text, sizeof error->text, "out of memory");
         status = GLINT_E_NOMEM;
@@ -263,6 +273,11 @@ static int finish(struct run *run) {
     if (run->json)
         print_json(run);
     fflush(stdout);
+    bool demands = run->how.options.schema.data || run->how.options.json_object;
+    if (demands && strcmp(answer->finish, "length") == 0)
+        fprintf(stderr,
+                "glint run: the answer is cut at the limit of %s, so its JSON is not whole\n",
+                answer->n == run->how.options.n_predict ? "-n" : "the context (-c)");
     if (!run->args.quiet) {
         char drafted[100];
         glint_answer_print_draft(answer, drafted, sizeof drafted);
@@ -285,10 +300,11 @@ int glint_cmd_run(int argc, char **argv) {
     glint_album_init(&run.album, &run.args);
     if (!parse(&run, argc, argv, &result))
         return result;
-    run.engine = glint_engine_args_open(&run.args, &command);
-    if (!run.engine)
-        return GLINT_EXIT_FAILED;
-    if (read_prompt(&run, &result))
+    if (read_files(&run, &result)) {
+        result = GLINT_EXIT_FAILED;
+        run.engine = glint_engine_args_open(&run.args, &command);
+    }
+    if (run.engine && read_prompt(&run))
         result = answer(&run, &error) == GLINT_OK ? finish(&run) : glint_report(&command, &error);
     glint_session_close(&run.session);
     glint_album_fini(&run.album);
@@ -300,5 +316,6 @@ int glint_cmd_run(int argc, char **argv) {
     else
         glint_ids_free(&run.input);
     glint_answer_args_fini(&run.how);
+    free(run.file_text);
     return result;
 }

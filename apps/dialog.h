@@ -68,8 +68,9 @@ enum glint_status glint_dialog_prompt(const struct glint_dialog *dialog,
                                       const struct glint_engine *engine, struct glint_ids *ids,
                                       enum glint_turn_start *start, struct glint_error *err);
 
+// For its owner alone; whole or, as on a full disk, not at all. The model's file is refused.
 enum glint_status glint_dialog_save(const struct glint_dialog *dialog, const char *path,
-                                    struct glint_error *err);
+                                    const char *model_path, struct glint_error *err);
 // Into an uninitialized dialog; empty on failure. Whether its messages make sense shows when they
 // are rendered.
 enum glint_status glint_dialog_load(struct glint_dialog *dialog, const char *path,

@@ -4,15 +4,13 @@
 #include "dialog.h"
 
 #include "format/json_write.h"
+#include "format/output_file.h"
 #include "json_out.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const size_t max_file_bytes = (size_t)256 << 20;
 
@@ -34,16 +32,12 @@ static void put_text(FILE *out, const char *key, const char *text) {
     fputs(",\n", out);
 }
 
-enum glint_status glint_dialog_save(const struct glint_dialog *dialog, const char *path,
-                                    struct glint_error *err) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600); // a conversation is private
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!out) {
-        int reason = errno;
-        if (fd >= 0)
-            close(fd);
-        return fail(err, GLINT_E_IO, "%s: cannot write: %s", path, strerror(reason));
-    }
+// For free(); NULL when out of memory.
+static char *file_text(const struct glint_dialog *dialog, size_t *n) {
+    char *text = NULL;
+    FILE *out = open_memstream(&text, n);
+    if (!out)
+        return NULL;
     fputs("{", out);
     if (dialog->system)
         put_text(out, "system", dialog->system);
@@ -55,10 +49,30 @@ enum glint_status glint_dialog_save(const struct glint_dialog *dialog, const cha
     for (size_t i = 0; i < dialog->n_messages; i++)
         fprintf(out, "%s%s", i == 0 ? "" : ",\n", dialog->messages[i].json.data);
     fputs("]}\n", out);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
-        return fail(err, GLINT_E_IO, "%s: cannot write: %s", path, strerror(errno));
-    return GLINT_OK;
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+enum glint_status glint_dialog_save(const struct glint_dialog *dialog, const char *path,
+                                    const char *model_path, struct glint_error *err) {
+    struct glint_output_file *file = NULL;
+    size_t n = 0;
+    char *text = file_text(dialog, &n);
+    enum glint_status status = text ? glint_output_file_refuse_input(path, model_path, err)
+                                    : fail(err, GLINT_E_NOMEM, "out of memory");
+    if (status == GLINT_OK)
+        status = glint_output_file_open(&file, path, err);
+    if (status == GLINT_OK) {
+        glint_output_file_make_private(file);
+        status = glint_output_file_write(file, text, n, err);
+    }
+    if (status == GLINT_OK)
+        status = glint_output_file_commit(&file, err);
+    glint_output_file_discard(&file);
+    free(text);
+    return status;
 }
 
 // A value as JSON text.
@@ -82,24 +96,47 @@ static void note_calls(struct glint_dialog *dialog, const struct glint_json *mes
     }
 }
 
+// As the template takes the types of parts.
+static bool is_picture(const struct glint_json *type) {
+    static const char *const names[] = {"image", "image_url", "input_image",
+                                        "video", "video_url", "input_video"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (glint_json_is_text(type, names[i]))
+            return true;
+    return false;
+}
+
+// Adds a picture, or a video, whose file the part names.
+static enum glint_status load_picture(struct glint_dialog_message *message,
+                                      const struct glint_json *part, struct glint_error *err) {
+    struct glint_view path = {.data = "", .n = 0};
+    bool video = glint_json_is_text(glint_json_get(part, "type"), "video");
+    if ((!video && !glint_json_is_text(glint_json_get(part, "type"), "image")) ||
+        !glint_json_to_string(glint_json_get(part, "path"), &path))
+        return fail(err, GLINT_E_ARG, "expected pictures as {\"type\": \"image\", \"path\": FILE}");
+    struct glint_dialog_picture picture = {.video = video, .begin = message->text.n};
+    if (!glint_kept_append(&message->text, path.data, path.n))
+        return fail(err, GLINT_E_NOMEM, "out of memory");
+    picture.path = message->text.data + picture.begin;
+    picture.end = message->text.n;
+    return glint_dialog_add_picture(message, &picture) ? GLINT_OK
+                                                       : fail(err, GLINT_E_NOMEM, "out of memory");
+}
+
 // What a user typed: the texts, with a picture's path in its place.
-static bool load_parts(struct glint_dialog_message *message, const struct glint_json *parts) {
-    bool ok = true;
-    for (const struct glint_json *part = glint_json_first(parts); part && ok; part = part->next) {
-        struct glint_view text = {.data = "", .n = 0};
-        glint_json_to_string(glint_json_get(part, "text"), &text);
-        ok = glint_kept_append(&message->text, text.data, text.n);
-        bool video = glint_json_is_text(glint_json_get(part, "type"), "video");
-        if (!video && !glint_json_is_text(glint_json_get(part, "type"), "image"))
-            continue;
-        struct glint_dialog_picture picture = {.video = video, .begin = message->text.n};
-        glint_json_to_string(glint_json_get(part, "path"), &text);
-        ok = ok && glint_kept_append(&message->text, text.data, text.n);
-        picture.path = message->text.data + picture.begin;
-        picture.end = message->text.n;
-        ok = ok && glint_dialog_add_picture(message, &picture);
+static enum glint_status load_parts(struct glint_dialog_message *message,
+                                    const struct glint_json *parts, struct glint_error *err) {
+    enum glint_status status = GLINT_OK;
+    for (const struct glint_json *part = glint_json_first(parts); part && status == GLINT_OK;
+         part = part->next) {
+        struct glint_view text;
+        if (is_picture(glint_json_get(part, "type")))
+            status = load_picture(message, part, err);
+        else if (glint_json_to_string(glint_json_get(part, "text"), &text) &&
+                 !glint_kept_append(&message->text, text.data, text.n))
+            status = fail(err, GLINT_E_NOMEM, "out of memory");
     }
-    return ok;
+    return status;
 }
 
 static enum glint_status load_message(struct glint_dialog *dialog, const struct glint_json *value,
@@ -120,9 +157,11 @@ static enum glint_status load_message(struct glint_dialog *dialog, const struct 
                     index);
     struct glint_dialog_message *message = glint_dialog_add(dialog, (enum glint_dialog_role)i_role);
     if (!message || !put_value(&message->json, value) ||
-        !glint_kept_append(&message->text, content.data, content.n) ||
-        !load_parts(message, glint_json_get(value, "content")))
+        !glint_kept_append(&message->text, content.data, content.n))
         return fail(err, GLINT_E_NOMEM, "out of memory");
+    struct glint_error why = {.status = GLINT_OK};
+    if (load_parts(message, glint_json_get(value, "content"), &why) != GLINT_OK)
+        return fail(err, why.status, "messages[%zu].content: %.900s", index, why.text);
     note_calls(dialog, value);
     return GLINT_OK;
 }

@@ -273,36 +273,57 @@ void glint_remove_result(const char *path) {
         remove(path);
 }
 
-char *glint_read_file(const struct glint_command *command, const char *path, size_t *n) {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    if (!file) {
-        fprintf(stderr, "glint %s: %s: cannot open: %s\n", command->name, path, strerror(errno));
-        return NULL;
-    }
+enum { MAX_TEXT_BYTES = 1 << 28 };
+
+// For free(), with a place for the end, or NULL with the reason in *what.
+static char *read_all(FILE *file, size_t *n, const char **what) {
     size_t capacity = 1 << 16, used = 0;
     char *data = malloc(capacity + 1);
+    *what = "out of memory";
     while (data) {
         used += fread(data + used, 1, capacity - used, file);
         if (used < capacity)
             break;
         capacity *= 2;
-        char *grown = realloc(data, capacity + 1);
+        char *grown = capacity <= MAX_TEXT_BYTES ? realloc(data, capacity + 1) : NULL;
         if (!grown)
             free(data);
+        if (capacity > MAX_TEXT_BYTES)
+            *what = "found 256 MiB or more of text";
         data = grown;
     }
-    bool failed = !data || ferror(file);
-    if (failed)
-        fprintf(stderr, "glint %s: %s: %s\n", command->name, path,
-                data ? "cannot read" : "out of memory");
-    if (file != stdin)
-        fclose(file);
-    if (failed) {
+    if (data && ferror(file)) {
+        *what = errno == EISDIR ? "expected a file, found a folder" : "cannot read";
         free(data);
         return NULL;
     }
-    data[used] = 0;
     *n = used;
+    return data;
+}
+
+char *glint_read_text(const char *path, size_t *n, struct glint_error *error) {
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    const char *what = "";
+    *error = (struct glint_error){.status = GLINT_E_IO};
+    if (!file) {
+        snprintf(error->text, sizeof error->text, "%s: cannot open: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *data = read_all(file, n, &what);
+    if (file != stdin)
+        fclose(file);
+    if (data)
+        data[*n] = 0;
+    else
+        snprintf(error->text, sizeof error->text, "%s: %s", path, what);
+    return data;
+}
+
+char *glint_read_file(const struct glint_command *command, const char *path, size_t *n) {
+    struct glint_error error;
+    char *data = glint_read_text(path, n, &error);
+    if (!data)
+        glint_report(command, &error);
     return data;
 }
 

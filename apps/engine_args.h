@@ -131,7 +131,9 @@ FILE *glint_open_result(const struct glint_command *command, const char *path,
                         const char *model_path);
 // Removes a result that was not finished; devices and pipes are left alone.
 void glint_remove_result(const char *path);
-// Whole file ("-": standard input) in a block for free(), terminated; NULL after printing.
+// Whole file ("-": standard input) in a block for free(), terminated; NULL with the error filled.
+char *glint_read_text(const char *path, size_t *n, struct glint_error *error);
+// The same; NULL after printing.
 char *glint_read_file(const struct glint_command *command, const char *path, size_t *n);
 
 #endif

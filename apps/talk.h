@@ -55,6 +55,8 @@ bool glint_talk_answer(struct glint_talk *talk);
 
 // talk_command.c: the names, for completion; and does what a line that begins with one says.
 extern const char *const glint_talk_commands[];
+// Whether the line begins with the name of one.
+bool glint_talk_names_command(const char *line);
 // False when the line is no command.
 bool glint_talk_command(struct glint_talk *talk, char *line);
 

@@ -106,22 +106,39 @@ static void report(struct glint_talk *talk, enum glint_status status,
         glint_report(talk->command, error);
 }
 
+// One call's result onto an empty text. A command is no result: it is asked for again.
+static bool ask_result(struct glint_talk *talk, const struct glint_kept_call *call,
+                       struct glint_kept_text *text) {
+    char prompt[200];
+    snprintf(prompt, sizeof prompt, "result of %.128s> ", call->name.data);
+    for (char *c = prompt; *c; c++)
+        if ((unsigned char)*c < ' ') // the name is the model's
+            *c = '?';
+    for (;;) {
+        text->n = 0;
+        glint_interrupt_take();
+        if (glint_talk_read(talk, prompt, text) != GLINT_LINE_TEXT)
+            return false;
+        if (!glint_talk_names_command(text->data))
+            return true;
+        glint_talk_note(talk, "the call waits for its result, and a command is none: Ctrl-C takes "
+                              "the call back");
+    }
+}
+
 // Puts each call to the person. False when they do not want to answer.
 static bool ask_results(struct glint_talk *talk, const struct glint_kept_turn *turn) {
+    if (glint_line_editor_is_interactive(talk->editor))
+        glint_talk_note(talk, "type what the call gives; Ctrl-C takes it back");
     for (size_t i = 0; i < turn->n_calls; i++) {
-        char prompt[200];
         struct glint_kept_text text = {.data = NULL};
-        snprintf(prompt, sizeof prompt, "result of %.128s> ", turn->calls[i].name.data);
-        for (char *c = prompt; *c; c++)
-            if ((unsigned char)*c < ' ') // the name is the model's
-                *c = '?';
-        glint_interrupt_take();
-        if (glint_talk_read(talk, prompt, &text) != GLINT_LINE_TEXT) {
+        if (!ask_result(talk, &turn->calls[i], &text)) {
             free(text.data);
             glint_talk_note(talk, "no result: the call is taken back; /retry asks again");
             return false;
         }
-        struct glint_json_text result = {text.data, text.n};
+        bool escaped = strncmp(text.data, "//", 2) == 0 && glint_talk_names_command(text.data + 1);
+        struct glint_json_text result = {text.data + escaped, text.n - escaped};
         bool ok = glint_dialog_add_result(&talk->dialog, turn, i, result);
         free(text.data);
         if (!ok)

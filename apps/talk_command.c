@@ -22,8 +22,9 @@ void glint_talk_note(struct glint_talk *talk, const char *format, ...) {
 
 static void do_help(struct glint_talk *talk, char *rest);
 
-// The conversation with a change: rendered once to see whether the template takes it.
-static bool is_sound(struct glint_talk *talk, const struct glint_dialog *dialog) {
+// The conversation with a change: rendered once to see whether the template takes it. What is
+// wrong is told with the file that it came from; NULL when it was typed.
+static bool is_sound(struct glint_talk *talk, const struct glint_dialog *dialog, const char *path) {
     struct glint_ids ids = {0};
     struct glint_error error = {.status = GLINT_OK};
     enum glint_turn_start start;
@@ -31,7 +32,7 @@ static bool is_sound(struct glint_talk *talk, const struct glint_dialog *dialog)
         glint_dialog_prompt(dialog, talk->chat, talk->engine, &ids, &start, &error);
     glint_ids_free(&ids);
     if (status != GLINT_OK)
-        glint_talk_note(talk, "%s", error.text);
+        glint_talk_note(talk, "%s%s%s", path ? path : "", path ? ": " : "", error.text);
     return status == GLINT_OK;
 }
 
@@ -39,7 +40,7 @@ static bool is_sound(struct glint_talk *talk, const struct glint_dialog *dialog)
 static void change(struct glint_talk *talk, char **field, const char *value, const char *what) {
     char *old = *field;
     *field = NULL;
-    if (glint_dialog_set(field, value) && is_sound(talk, &talk->dialog)) {
+    if (glint_dialog_set(field, value) && is_sound(talk, &talk->dialog, NULL)) {
         glint_talk_note(talk, "%s: %s", what, value ? value : "the template's default");
         free(old);
         return;
@@ -70,11 +71,14 @@ static void do_tools(struct glint_talk *talk, char *rest) {
         glint_talk_note(talk, "tools: %s", old.n ? old.data : "none (/tools FILE declares them)");
         return;
     }
+    struct glint_error error;
     talk->dialog.tools = (struct glint_kept_text){.data = NULL};
     if (strcmp(rest, "-") != 0)
-        talk->dialog.tools.data = glint_read_file(talk->command, rest, &talk->dialog.tools.n);
+        talk->dialog.tools.data = glint_read_text(rest, &talk->dialog.tools.n, &error);
     bool loaded = strcmp(rest, "-") == 0 || talk->dialog.tools.data;
-    if (loaded && is_sound(talk, &talk->dialog)) {
+    if (!loaded)
+        glint_talk_note(talk, "%s", error.text);
+    if (loaded && is_sound(talk, &talk->dialog, rest)) {
         free(old.data);
         glint_talk_note(talk,
                         talk->dialog.tools.n
@@ -105,7 +109,8 @@ static void do_save(struct glint_talk *talk, char *rest) {
     struct glint_error error = {.status = GLINT_OK};
     if (!rest[0])
         glint_talk_note(talk, "/save needs a file name");
-    else if (glint_dialog_save(&talk->dialog, rest, &error) == GLINT_OK)
+    else if (glint_dialog_save(&talk->dialog, rest, glint_engine_info(talk->engine).model_path,
+                               &error) == GLINT_OK)
         glint_talk_note(talk, "saved %zu messages to %s", talk->dialog.n_messages, rest);
     else
         glint_talk_note(talk, "%s", error.text);
@@ -139,7 +144,7 @@ static void do_load(struct glint_talk *talk, char *rest) {
         return;
     }
     size_t before = talk->album.n;
-    if (!is_sound(talk, &loaded) || !open_pictures(talk, &loaded)) {
+    if (!is_sound(talk, &loaded, rest) || !open_pictures(talk, &loaded)) {
         glint_album_cut(&talk->album, before);
         glint_dialog_fini(&loaded);
         return;
@@ -268,12 +273,34 @@ static const char *real_name(const char *word) {
     return word;
 }
 
-bool glint_talk_command(struct glint_talk *talk, char *line) {
-    char word[32] = "";
+enum { WORD_BYTES = 32 };
+
+// The line's first word when it looks like a command, and its length; a long or many-parted word
+// is a path, and gives 0.
+static size_t first_word(const char *line, char word[WORD_BYTES]) {
     size_t n = strcspn(line, " \t\n");
-    if (line[0] != '/' || n >= sizeof word || memchr(line + 1, '/', n > 0 ? n - 1 : 0))
-        return false; // a long or many-parted word is a path
+    if (line[0] != '/' || n >= WORD_BYTES || memchr(line + 1, '/', n - 1))
+        return 0;
     memcpy(word, line, n);
+    word[n] = 0;
+    return n;
+}
+
+bool glint_talk_names_command(const char *line) {
+    char word[WORD_BYTES];
+    if (first_word(line, word) == 0)
+        return false;
+    for (int i = 0; i < N_ROWS; i++)
+        if (strcmp(real_name(word), rows[i].name) == 0)
+            return true;
+    return false;
+}
+
+bool glint_talk_command(struct glint_talk *talk, char *line) {
+    char word[WORD_BYTES];
+    size_t n = first_word(line, word);
+    if (n == 0)
+        return false;
     char *rest = line + n + strspn(line + n, " \t\n");
     size_t n_rest = strlen(rest);
     while (n_rest > 0 && strchr(" \t\n", rest[n_rest - 1]))

@@ -116,6 +116,11 @@ enum glint_status glint_output_file_open(struct glint_output_file **out, const c
     return GLINT_OK;
 }
 
+void glint_output_file_make_private(struct glint_output_file *file) {
+    if (file->partial)
+        fchmod(file->fd, 0600);
+}
+
 enum glint_status glint_output_file_write(struct glint_output_file *file, const void *data,
                                           size_t n, struct glint_error *err) {
     const char *at = data;

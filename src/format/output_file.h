@@ -13,6 +13,8 @@ struct glint_output_file;
 // GLINT_E_BUSY when another process is writing the same partial file. On failure *file is NULL.
 enum glint_status glint_output_file_open(struct glint_output_file **file, const char *path,
                                          struct glint_error *err);
+// Only its owner may read the file. Nothing changes for a device or a pipe.
+void glint_output_file_make_private(struct glint_output_file *file);
 // Appends n bytes. After a failure (disk full, ...) only discard is useful.
 enum glint_status glint_output_file_write(struct glint_output_file *file, const void *data,
                                           size_t n, struct glint_error *err);

@@ -225,6 +225,43 @@ static void test_refusals(void **state) {
     expect_in(err_text, "huge");
 }
 
+// Files are looked for before the model, whose opening takes a while.
+static void test_files_come_first(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"-f", "/nowhere/p.txt"},        {"-f", "/dev/zero"},
+        {"--image", "/nowhere/p.png"},   {"--tools", "/nowhere/t.json"},
+        {"-j", "/nowhere/s.json"},       {"--prompt-ids", "@/nowhere/i.txt"},
+        {"--video", "/nowhere/p.video"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool prompts = i == 0 || i == 1 || i == 5;
+        assert_int_not_equal(
+            prompts ? RUN("-m", "/nowhere/m.gguf", cases[i][0], cases[i][1])
+                    : RUN("-m", "/nowhere/m.gguf", "-p", "x", cases[i][0], cases[i][1]),
+            GLINT_EXIT_OK);
+        expect_in(err_text, cases[i][1] + (cases[i][1][0] == '@'));
+        assert_null(strstr(err_text, "m.gguf"));
+    }
+    assert_int_equal(RUN("-p", "x", "--tools", "../tools/setup.sh"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "../tools/setup.sh: tools: line 1, ");
+    assert_int_equal(RUN("-p", "x", "-j", "../tools/setup.sh"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "../tools/setup.sh: schema: line 1, ");
+}
+
+// JSON that the limit cuts is told, with -q as well.
+static void test_cut_json(void **state) {
+    (void)state;
+    assert_int_equal(RUN("-p", "Hello", "-q", "--temp", "0", "--json-object", "-n", "3",
+                         "--reasoning-budget", "0", "--json"),
+                     GLINT_EXIT_OK);
+    expect_in(out_text, "\"finish_reason\":\"length\"");
+    expect_in(err_text, "cut at the limit of -n");
+    assert_int_equal(RUN("-p", "Hello", "-q", "--temp", "0", "--json-object", "-c", "70"),
+                     GLINT_EXIT_OK);
+    expect_in(err_text, "cut at the limit of the context");
+}
+
 // A model that is none: what to do instead; and no word about the drafter, which is well.
 static void test_what_helps(void **state) {
     (void)state;
@@ -303,6 +340,8 @@ int main(void) {
         cmocka_unit_test(test_user_text_is_data),
         cmocka_unit_test(test_ids_and_limits),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_files_come_first),
+        cmocka_unit_test(test_cut_json),
         cmocka_unit_test(test_what_helps),
         cmocka_unit_test(test_eval_on_a_full_disk),
         cmocka_unit_test(test_results_spare_the_model),

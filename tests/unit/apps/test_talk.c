@@ -6,11 +6,14 @@
 #include "options.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -112,6 +115,14 @@ static void expect_only_new(int n_turns) {
     }
 }
 
+static void expect_saved(const char *part) {
+    static char text[TEXT_BYTES];
+    FILE *file = fopen(saved, "r");
+    assert_non_null(file);
+    take(file, text);
+    expect_in(text, part);
+}
+
 static void test_remembers(void **state) {
     (void)state;
     assert_int_equal(TALK("My name is Ada.\nWhat is 27 + 58?\n\nWhat is my name?\n", "-v"), 0);
@@ -134,6 +145,17 @@ static void test_tools(void **state) {
     assert_int_equal(TALK(WEATHER "What is the weather in Oslo?\n", "-v"), 0);
     expect_out("");
     expect_in(err_text, "the call is taken back");
+    // A command is no result; twice the slash makes it one.
+    assert_int_equal(TALK(WEATHER "What is the weather in Oslo?\n/edit\n/clear now\n"
+                                  "{\"temperature\": 12, \"sky\": \"rain\"}\n",
+                          "-v"),
+                     0);
+    expect_out("It is 12 degrees and rain.\n");
+    expect_in(err_text, "Ctrl-C takes the call back");
+    char in[1024];
+    snprintf(in, sizeof in, WEATHER "What is the weather in Oslo?\n//edit\n/save %s\n", saved);
+    assert_int_equal(TALK(in, "-v"), 0);
+    expect_saved("\"content\":\"/edit\"}");
 }
 
 static void test_lines(void **state) {
@@ -174,8 +196,13 @@ static void test_commands(void **state) {
     expect_in(err_text, "system message: the template's default");
     assert_int_equal(TALK("/tools /nowhere.json\n/tools ../tools/setup.sh\n/tools\n", "-v"), 0);
     expect_in(err_text, "/nowhere.json");
-    expect_in(err_text, "tools:"); // where the JSON fails
+    assert_null(strstr(err_text, "glint chat:"));
+    expect_in(err_text, "../tools/setup.sh: tools: line 1"); // where the JSON fails
     expect_in(err_text, "tools: none");
+    assert_int_equal(TALK("x\n", "--tools", "../tools/setup.sh"), GLINT_EXIT_FAILED);
+    expect_in(err_text, "../tools/setup.sh: tools: line 1");
+    assert_int_equal(TALK("/tools ../tools\n", "-v"), 0);
+    expect_in(err_text, "found a folder");
     assert_int_equal(TALK("x\n", "--effort", "huge"), GLINT_EXIT_FAILED);
     assert_int_equal(TALK("x\n", "operand"), GLINT_EXIT_USAGE);
 }
@@ -244,8 +271,39 @@ static void test_save_and_load(void **state) {
     assert_int_equal(TALK("/save\n/load\n/save /nowhere/x.json\n/load /nowhere/x.json\n", "-v"), 0);
     expect_in(err_text, "/save needs a file name");
     expect_in(err_text, "/load needs a file name");
-    expect_in(err_text, "/nowhere/x.json: cannot write");
+    expect_in(err_text, "/nowhere/x.json.part: cannot create");
     assert_true(strstr(err_text, "/nowhere/x.json: ") != NULL);
+}
+
+// A save that finds no room leaves the one before; the model is no place for one.
+static void test_save_fails(void **state) {
+    (void)state;
+    char in[512], large[128];
+    struct stat info;
+    snprintf(in, sizeof in, "My name is Ada.\n/save %s\n", saved);
+    assert_int_equal(TALK(in, "-q"), 0);
+    assert_int_equal(stat(saved, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    snprintf(large, sizeof large, "%s/large.json", folder);
+    FILE *file = fopen(large, "w");
+    assert_non_null(file);
+    fprintf(file, "[{\"role\":\"user\",\"content\":\"%4000s\"}]", "x");
+    assert_int_equal(fclose(file), 0);
+    snprintf(in, sizeof in, "/load %s\n/save %s\n/save ../models/glimmer-mini.gguf\n", large,
+             saved);
+    struct rlimit full, old;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    full = (struct rlimit){.rlim_cur = 2048, .rlim_max = old.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+    int rc = TALK(in, "-q");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, handler);
+    unlink(large);
+    assert_int_equal(rc, 0);
+    expect_in(err_text, "cannot write");
+    expect_in(err_text, "glimmer-mini.gguf: is the input file");
+    expect_saved("Nice to meet you, Ada!");
 }
 
 // Files that are no conversation leave the one there is as it was.
@@ -267,6 +325,10 @@ static void test_bad_files(void **state) {
         {"[{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":"
          "\"[1]\"}}]}]",
          "messages[0].tool_calls[0].function.arguments"},
+        {"[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":\"x\"}]}]",
+         "messages[0].content: expected pictures as"},
+        {"[{\"role\":\"user\",\"content\":[{\"type\":\"video\",\"text\":\"x\"}]}]",
+         "messages[0].content: expected pictures as"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char in[512];
@@ -300,7 +362,7 @@ int main(void) {
         cmocka_unit_test(test_lines),     cmocka_unit_test(test_commands),
         cmocka_unit_test(test_full),      cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_bad_files), cmocka_unit_test(test_pictures),
-        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_seed),      cmocka_unit_test(test_save_fails),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
