@@ -360,14 +360,13 @@ static bool read_thinking(struct glint_chat_job *job, const struct glint_fields 
 }
 
 bool glint_anthropic_read(struct glint_chat_job *job, const struct glint_json *root,
-                          const struct glint_server *server, struct glint_api_error *error) {
+                          const struct glint_request_defaults *defaults,
+                          struct glint_api_error *error) {
     struct glint_fields fields = {root, error};
-    const struct glint_engine *engine = glint_engine_thread_engine(server->engine);
-    job->n_predict = server->params.n_predict;
+    job->n_predict = defaults->n_predict;
     return read_messages(job, &fields) && read_tools(job, &fields) &&
            read_tool_choice(job, &fields) && read_thinking(job, &fields) &&
-           glint_sampling_read(&job->sampling, &fields, &server->params,
-                               glint_engine_info(engine).n_vocab) &&
+           glint_sampling_read(&job->sampling, &fields, defaults) &&
            glint_field_int(&fields, "max_tokens", 1, INT32_MAX, &job->n_predict) &&
            glint_chat_job_read_stops(job, &fields, "stop_sequences") &&
            glint_field_unsupported(&fields, "mcp_servers", -1);
@@ -376,6 +375,7 @@ bool glint_anthropic_read(struct glint_chat_job *job, const struct glint_json *r
 // ---- the routes -------------------------------------------------------------------------------
 
 void glint_anthropic_messages(struct glint_exchange *x) {
+    struct glint_request_defaults defaults = glint_exchange_defaults(x);
     struct glint_json_doc *doc;
     struct glint_chat_job job = {.messages = {.data = NULL}};
     struct glint_voice *voice = NULL;
@@ -385,7 +385,7 @@ void glint_anthropic_messages(struct glint_exchange *x) {
     struct glint_fields fields = {root, &x->refusal};
     bool limited = glint_field(&fields, "max_tokens") != NULL;
     if ((limited || glint_field_refuse(&fields, "max_tokens", "a number")) &&
-        glint_anthropic_read(&job, root, x->server, &x->refusal) &&
+        glint_anthropic_read(&job, root, &defaults, &x->refusal) &&
         glint_anthropic_voice_open(&voice, root, x, &job, &x->refusal))
         glint_chat_job_start(&job, x, voice);
     else
@@ -395,13 +395,14 @@ void glint_anthropic_messages(struct glint_exchange *x) {
 }
 
 void glint_anthropic_count(struct glint_exchange *x) {
+    struct glint_request_defaults defaults = glint_exchange_defaults(x);
     struct glint_json_doc *doc;
     struct glint_chat_job job = {.messages = {.data = NULL}};
     struct glint_ids ids = {.data = NULL};
     enum glint_turn_start start;
     if (!glint_exchange_parse(x, &doc))
         return;
-    if (glint_anthropic_read(&job, glint_json_root(doc), x->server, &x->refusal) &&
+    if (glint_anthropic_read(&job, glint_json_root(doc), &defaults, &x->refusal) &&
         glint_chat_job_render(&job, x, &ids, &start, &x->refusal)) {
         struct glint_buffer out = {.data = NULL};
         struct glint_json_writer w = {.out = &out, .style = GLINT_JSON_COMPACT};

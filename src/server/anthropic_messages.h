@@ -9,6 +9,7 @@ void glint_anthropic_messages(struct glint_exchange *exchange); // POST /v1/mess
 void glint_anthropic_count(struct glint_exchange *exchange);    // POST /v1/messages/count_tokens
 // The fields of a request. False after filling error. job's strings live as long as root.
 bool glint_anthropic_read(struct glint_chat_job *job, const struct glint_json *root,
-                          const struct glint_server *server, struct glint_api_error *error);
+                          const struct glint_request_defaults *defaults,
+                          struct glint_api_error *error);
 
 #endif

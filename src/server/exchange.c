@@ -13,6 +13,13 @@
 
 enum { BLOCK_BYTES = 16 << 10 };
 
+struct glint_request_defaults glint_exchange_defaults(const struct glint_exchange *x) {
+    const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
+    return (struct glint_request_defaults){.sampling = x->server->params.sampling,
+                                           .n_predict = x->server->params.n_predict,
+                                           .n_vocab = glint_engine_info(engine).n_vocab};
+}
+
 bool glint_exchange_parse(struct glint_exchange *x, struct glint_json_doc **doc) {
     struct glint_error error = {.status = GLINT_OK};
     struct glint_json_options options = {.repair_surrogates = true, .name = "body"};

@@ -8,6 +8,7 @@
 #include "server/api_error.h"
 #include "server/engine_thread.h"
 #include "server/random_id.h"
+#include "server/sampling_request.h"
 #include "server/server.h"
 #include "server/watch.h"
 
@@ -84,6 +85,8 @@ struct glint_exchange {
     const char *finish;
 };
 
+// What requests need not say. The engine is ready.
+struct glint_request_defaults glint_exchange_defaults(const struct glint_exchange *exchange);
 // The request's body as JSON. False after refusing it.
 bool glint_exchange_parse(struct glint_exchange *exchange, struct glint_json_doc **doc);
 // A header of the request; NULL when absent.

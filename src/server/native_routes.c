@@ -100,6 +100,7 @@ static void answer_ids(struct glint_exchange *x, const struct glint_ids *ids, bo
 
 // "content" is llama.cpp's name, "prompt" vLLM's; "messages" counts a conversation's tokens.
 void glint_native_tokenize(struct glint_exchange *x) {
+    struct glint_request_defaults defaults = glint_exchange_defaults(x);
     const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
     struct glint_json_doc *doc;
     struct glint_ids ids = {.data = NULL};
@@ -117,7 +118,7 @@ void glint_native_tokenize(struct glint_exchange *x) {
     if (ok && !content && glint_field(&fields, "messages")) {
         struct glint_chat_job job = {.messages = {.data = NULL}};
         enum glint_turn_start start;
-        ok = glint_openai_chat_read(&job, root, x->server, &x->refusal) &&
+        ok = glint_openai_chat_read(&job, root, &defaults, &x->refusal) &&
              glint_chat_job_render(&job, x, &ids, &start, &x->refusal);
         glint_chat_job_fini(&job);
     } else if (ok && !glint_json_is(content, GLINT_JSON_STRING)) {
@@ -186,6 +187,7 @@ void glint_native_detokenize(struct glint_exchange *x) {
 }
 
 void glint_native_template(struct glint_exchange *x) {
+    struct glint_request_defaults defaults = glint_exchange_defaults(x);
     const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
     struct glint_json_doc *doc;
     struct glint_chat_job job = {.messages = {.data = NULL}};
@@ -193,7 +195,7 @@ void glint_native_template(struct glint_exchange *x) {
     enum glint_turn_start start;
     if (!glint_exchange_parse(x, &doc))
         return;
-    if (glint_openai_chat_read(&job, glint_json_root(doc), x->server, &x->refusal) &&
+    if (glint_openai_chat_read(&job, glint_json_root(doc), &defaults, &x->refusal) &&
         glint_chat_job_render(&job, x, &ids, &start, &x->refusal)) {
         struct glint_buffer bytes = {.data = NULL}, text = {.data = NULL}, out = {.data = NULL};
         struct glint_json_writer w = {.out = &out, .style = GLINT_JSON_COMPACT};

@@ -154,28 +154,28 @@ static bool read_template(struct glint_chat_job *job, const struct glint_fields 
 }
 
 bool glint_openai_chat_read(struct glint_chat_job *job, const struct glint_json *root,
-                            const struct glint_server *server, struct glint_api_error *error) {
+                            const struct glint_request_defaults *defaults,
+                            struct glint_api_error *error) {
     struct glint_fields fields = {root, error};
-    const struct glint_engine *engine = glint_engine_thread_engine(server->engine);
-    job->n_predict = server->params.n_predict;
+    job->n_predict = defaults->n_predict;
     return read_template(job, &fields) && read_tools(job, &fields) && read_effort(job, &fields) &&
            read_format(job, &fields) && read_budget(job, &fields) &&
-           glint_sampling_read(&job->sampling, &fields, &server->params,
-                               glint_engine_info(engine).n_vocab) &&
-           read_logprobs(job, &fields) && read_limits(job, &fields) &&
-           glint_chat_job_read_stops(job, &fields, "stop") && refuse_rest(&fields);
+           glint_sampling_read(&job->sampling, &fields, defaults) && read_logprobs(job, &fields) &&
+           read_limits(job, &fields) && glint_chat_job_read_stops(job, &fields, "stop") &&
+           refuse_rest(&fields);
 }
 
 // ---- the route --------------------------------------------------------------------------------
 
 void glint_openai_chat(struct glint_exchange *x) {
+    struct glint_request_defaults defaults = glint_exchange_defaults(x);
     struct glint_json_doc *doc;
     struct glint_chat_job job = {.messages = {.data = NULL}};
     struct glint_voice *voice = NULL;
     if (!glint_exchange_parse(x, &doc))
         return;
     const struct glint_json *root = glint_json_root(doc);
-    if (glint_openai_chat_read(&job, root, x->server, &x->refusal) &&
+    if (glint_openai_chat_read(&job, root, &defaults, &x->refusal) &&
         glint_openai_voice_open(&voice, root, x, &job, &x->refusal))
         glint_chat_job_start(&job, x, voice);
     else

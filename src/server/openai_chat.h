@@ -9,6 +9,7 @@
 void glint_openai_chat(struct glint_exchange *exchange);
 // The fields of a request. False after filling error. job's strings live as long as root.
 bool glint_openai_chat_read(struct glint_chat_job *job, const struct glint_json *root,
-                            const struct glint_server *server, struct glint_api_error *error);
+                            const struct glint_request_defaults *defaults,
+                            struct glint_api_error *error);
 
 #endif

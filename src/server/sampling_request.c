@@ -72,7 +72,7 @@ static bool read_bias(struct glint_sampling_request *s, const struct glint_field
 }
 
 bool glint_sampling_read(struct glint_sampling_request *s, const struct glint_fields *fields,
-                         const struct glint_server_params *params, int n_vocab) {
+                         const struct glint_request_defaults *defaults) {
     static const struct {
         const char *name;
         double off;
@@ -81,7 +81,7 @@ bool glint_sampling_read(struct glint_sampling_request *s, const struct glint_fi
                        {"stop_token_ids", 0}, {"min_tokens", 0}};
     struct glint_sampler_options *o = &s->options;
     int64_t seed = -1;
-    *s = (struct glint_sampling_request){.options = params->sampling};
+    *s = (struct glint_sampling_request){.options = defaults->sampling};
     o->bias = NULL;
     o->n_bias = 0;
     o->logprobs = false;
@@ -97,7 +97,7 @@ bool glint_sampling_read(struct glint_sampling_request *s, const struct glint_fi
               read_int(fields, "repeat_last_n", 0, 1 << 24, &o->repeat_last_n) &&
               glint_field_int(fields, "seed", INT64_MIN, INT64_MAX, &seed) &&
               glint_field_bool(fields, "ignore_eos", &s->ignore_eos) &&
-              read_bias(s, fields, n_vocab);
+              read_bias(s, fields, defaults->n_vocab);
     for (size_t i = 0; ok && i < sizeof unsupported / sizeof unsupported[0]; i++)
         ok = glint_field_unsupported(fields, unsupported[i].name, unsupported[i].off);
     if (o->top_k < 0)

@@ -4,7 +4,13 @@
 #define GLINT_SERVER_SAMPLING_REQUEST_H
 
 #include "server/request_field.h"
-#include "server/server.h"
+
+// What a request does not say, and what its tokens are checked against.
+struct glint_request_defaults {
+    struct glint_sampler_options sampling;
+    int64_t n_predict; // -1: no limit
+    int n_vocab;
+};
 
 struct glint_sampling_request {
     struct glint_sampler_options options; // options.bias points into `bias`
@@ -13,9 +19,9 @@ struct glint_sampling_request {
     bool ignore_eos;
 };
 
-// Starts from the server's own options. False after a refusal.
+// Starts from the defaults. False after a refusal.
 bool glint_sampling_read(struct glint_sampling_request *sampling, const struct glint_fields *fields,
-                         const struct glint_server_params *params, int n_vocab);
+                         const struct glint_request_defaults *defaults);
 void glint_sampling_fini(struct glint_sampling_request *sampling);
 
 #endif
