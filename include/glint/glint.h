@@ -318,6 +318,13 @@ void glint_detokenizer_close(struct glint_detokenizer **detokenizer);
 // Text that the id completes (terminated, n bytes), valid until the next call; NULL when out of
 // memory. Special tokens give no text.
 const char *glint_detokenizer_push(struct glint_detokenizer *detokenizer, int32_t id, size_t *n);
+// Strings that end the text: a match and what follows it is not given out, and what may still
+// become one is held back. Before the first push.
+enum glint_status glint_detokenizer_set_stops(struct glint_detokenizer *detokenizer,
+                                              const char *const *stops, size_t n_stops,
+                                              struct glint_error *err);
+// A stop string has come: nothing more is given out.
+bool glint_detokenizer_is_done(const struct glint_detokenizer *detokenizer);
 // What is left at the end of the stream.
 const char *glint_detokenizer_flush(struct glint_detokenizer *detokenizer, size_t *n);
 

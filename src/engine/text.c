@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 
 #include "base/alloc.h"
+#include "stream/stop_match.h"
 #include "token/decode.h"
 #include "token/encode.h"
 
@@ -57,6 +58,9 @@ int32_t glint_special_id(const struct glint_engine *engine, const char *text) {
 struct glint_detokenizer {
     const struct glint_engine *engine;
     struct glint_decoder decoder;
+    struct glint_stop_match stops;
+    bool done;
+    struct glint_buffer text; // decoded, before the stop strings are looked for
     struct glint_buffer out;
 };
 
@@ -71,10 +75,41 @@ enum glint_status glint_detokenizer_open(struct glint_detokenizer **detokenizer,
 }
 
 void glint_detokenizer_close(struct glint_detokenizer **detokenizer) {
-    if (*detokenizer)
+    if (*detokenizer) {
+        glint_stop_match_fini(&(*detokenizer)->stops);
+        glint_buffer_fini(&(*detokenizer)->text);
         glint_buffer_fini(&(*detokenizer)->out);
+    }
     glint_free(*detokenizer);
     *detokenizer = NULL;
+}
+
+enum glint_status glint_detokenizer_set_stops(struct glint_detokenizer *detokenizer,
+                                              const char *const *stops, size_t n_stops,
+                                              struct glint_error *err) {
+    struct glint_view *views = glint_alloc(n_stops, sizeof *views);
+    if (!views)
+        return glint_fail(err, GLINT_E_NOMEM, "detokenizer: no memory");
+    for (size_t i = 0; i < n_stops; i++)
+        views[i] = glint_view_of(stops[i]);
+    glint_stop_match_fini(&detokenizer->stops);
+    enum glint_status status = glint_stop_match_init(&detokenizer->stops, views, n_stops, err);
+    glint_free(views);
+    return status;
+}
+
+bool glint_detokenizer_is_done(const struct glint_detokenizer *detokenizer) {
+    return detokenizer->done;
+}
+
+// What has been decoded goes past the stop strings into out.
+static void look_for_stops(struct glint_detokenizer *d) {
+    size_t n_used;
+    if (!d->done)
+        d->done = glint_stop_match_put(&d->stops, (struct glint_view){d->text.data, d->text.n},
+                                       &n_used, &d->out);
+    d->out.failed = d->out.failed || d->text.failed;
+    glint_buffer_clear(&d->text);
 }
 
 static const char *emitted(struct glint_detokenizer *detokenizer, size_t *n) {
@@ -86,12 +121,16 @@ static const char *emitted(struct glint_detokenizer *detokenizer, size_t *n) {
 
 const char *glint_detokenizer_push(struct glint_detokenizer *detokenizer, int32_t id, size_t *n) {
     glint_buffer_clear(&detokenizer->out);
-    glint_decoder_push(&detokenizer->decoder, detokenizer->engine->vocab, id, &detokenizer->out);
+    glint_decoder_push(&detokenizer->decoder, detokenizer->engine->vocab, id, &detokenizer->text);
+    look_for_stops(detokenizer);
     return emitted(detokenizer, n);
 }
 
 const char *glint_detokenizer_flush(struct glint_detokenizer *detokenizer, size_t *n) {
     glint_buffer_clear(&detokenizer->out);
-    glint_decoder_flush(&detokenizer->decoder, &detokenizer->out);
+    glint_decoder_flush(&detokenizer->decoder, &detokenizer->text);
+    look_for_stops(detokenizer);
+    if (!detokenizer->done)
+        glint_stop_match_flush(&detokenizer->stops, &detokenizer->out);
     return emitted(detokenizer, n);
 }

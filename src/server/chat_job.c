@@ -108,15 +108,9 @@ bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_
 
 static enum glint_status fill_work(struct glint_work *work, const struct glint_chat_job *job,
                                    const struct glint_ids *ids, struct glint_error *err) {
-    const struct glint_sampling_request *sampling = &job->sampling;
     work->n_predict = job->n_predict;
-    work->ignore_eos = sampling->ignore_eos;
-    work->sampling = sampling->options;
-    work->sampling.seed += (uint64_t)work->choice;
-    glint_buffer_append(&work->bias, sampling->bias.data, sampling->bias.n);
-    if (work->bias.failed)
-        return glint_fail(err, GLINT_E_NOMEM, "no memory for the request");
-    work->sampling.bias = (const struct glint_logit_bias *)(const void *)work->bias.data;
+    work->ignore_eos = job->sampling.ignore_eos;
+    GLINT_TRY(glint_work_set_sampling(work, &job->sampling.options, (uint64_t)work->choice, err));
     return glint_work_put_prompt(work, ids, err);
 }
 

@@ -158,7 +158,8 @@ static struct slot *choose_slot(struct glint_engine_thread *t, const struct glin
         struct slot *slot = &t->slots[i];
         if (slot->work)
             continue;
-        int n = slot->tenant == work->tenant && !t->params.no_reuse
+        bool reuse = !t->params.no_reuse && !glint_work_is_scored(work);
+        int n = slot->tenant == work->tenant && reuse
                     ? glint_session_reusable(slot->session, work->ids, work->n_ids)
                     : 0;
         double gain = n - loss(slot, n, now);
@@ -189,6 +190,8 @@ static void start_work(struct glint_engine_thread *t, struct slot *slot, struct 
     }
     if (status == GLINT_OK)
         status = glint_session_set_sampler(slot->session, &work->sampling, &error);
+    if (status == GLINT_OK)
+        status = glint_work_begin_echo(work, &error);
     work->usage.n_cached = keep;
     glint_session_set_constraint(slot->session, work->constraint);
     slot->drafted = glint_session_draft_stats(slot->session);
@@ -229,10 +232,17 @@ static void prefill(struct glint_engine_thread *t) {
     int held = glint_session_length(slot->session), n = work->n_ids - held;
     int chunk = glint_engine_info(t->engine).n_chunk;
     struct glint_eval eval = {.ids = work->ids + held, .n = n < chunk ? n : chunk};
+    if (glint_work_is_scored(work) && held < work->usage.n_prompt) {
+        eval.n_logits = eval.n;
+        eval.on_logits = glint_work_on_logits;
+        eval.user = work;
+    }
     double began = glint_clock_ms();
     enum glint_status status = glint_session_eval(slot->session, &eval, &error);
     if (status == GLINT_E_NOMEM && make_room(t))
         return; // tried again in the next round
+    if (status == GLINT_OK && work->echo_failed)
+        status = glint_fail(&error, GLINT_E_NOMEM, "no memory for the prompt's text");
     if (status != GLINT_OK) {
         fail_slot(t, slot, &error);
         return;

@@ -256,7 +256,7 @@ static void keep_token(struct choice *c, const struct glint_note *note) {
     glint_buffer_append_text(&c->tokens, "]}");
 }
 
-static void add_usage(struct glint_usage *all, const struct glint_usage *one) {
+void glint_openai_add_usage(struct glint_usage *all, const struct glint_usage *one) {
     int n_generated = all->n_generated, n_reasoning = all->n_reasoning;
     int n_cached = all->n_prompt ? all->n_cached : one->n_cached;
     struct glint_draft_stats draft = all->draft;
@@ -269,8 +269,8 @@ static void add_usage(struct glint_usage *all, const struct glint_usage *one) {
     all->draft.n_accepted += draft.n_accepted;
 }
 
-static void say_error(struct chat_voice *v, const struct glint_note *note,
-                      struct glint_buffer *out) {
+void glint_openai_say_error(struct glint_voice *voice, const struct glint_note *note,
+                            struct glint_buffer *out) {
     struct glint_api_error error;
     struct glint_error from = {.status = note->status};
     snprintf(from.text, sizeof from.text, "%s", note->text);
@@ -278,7 +278,7 @@ static void say_error(struct chat_voice *v, const struct glint_note *note,
     glint_buffer_append_text(out, "data: ");
     glint_api_error_put(&error, GLINT_PROTOCOL_OPENAI, "", out);
     glint_buffer_append_text(out, "\n\n");
-    v->voice.failed = true;
+    voice->failed = true;
 }
 
 static void note_stream(struct glint_voice *voice, const struct glint_note *note,
@@ -302,11 +302,11 @@ static void note_stream(struct glint_voice *voice, const struct glint_note *note
     case GLINT_NOTE_FINISH: {
         struct glint_json_writer w = begin_delta(v, note->choice, out);
         end_delta(&w, v, note->choice, note);
-        add_usage(&v->usage, &note->usage);
+        glint_openai_add_usage(&v->usage, &note->usage);
         break;
     }
     case GLINT_NOTE_FAIL:
-        say_error(v, note, out);
+        glint_openai_say_error(voice, note, out);
         break;
     }
 }
@@ -392,7 +392,7 @@ static void note_whole(struct glint_voice *voice, const struct glint_note *note,
     case GLINT_NOTE_FINISH:
         close_call(c);
         c->finish = glint_turn_reason_name(note->reason);
-        add_usage(&v->usage, &note->usage);
+        glint_openai_add_usage(&v->usage, &note->usage);
         break;
     case GLINT_NOTE_FAIL:
         break;
@@ -469,20 +469,26 @@ static void close_voice(struct glint_voice *voice) {
     glint_free(v);
 }
 
+bool glint_openai_read_stream(struct glint_openai_stream *stream,
+                              const struct glint_fields *fields) {
+    const struct glint_json *options = glint_field(fields, "stream_options");
+    struct glint_fields inner = {options, fields->error};
+    *stream = (struct glint_openai_stream){.on = false};
+    if (options && !glint_json_is(options, GLINT_JSON_OBJECT))
+        return glint_field_refuse(fields, "stream_options", "an object");
+    return glint_field_bool(fields, "stream", &stream->on) &&
+           (!options || glint_field_bool(&inner, "include_usage", &stream->include_usage));
+}
+
 bool glint_openai_voice_open(struct glint_voice **out, const struct glint_json *root,
                              const struct glint_exchange *x, const struct glint_chat_job *job,
                              struct glint_api_error *error) {
     struct glint_fields fields = {root, error};
     const char *model = x->server->model;
-    bool stream = false, include_usage = false;
-    const struct glint_json *options = glint_field(&fields, "stream_options");
-    struct glint_fields inner = {options, error};
-    if (options && !glint_json_is(options, GLINT_JSON_OBJECT))
-        return glint_field_refuse(&fields, "stream_options", "an object");
-    if (!glint_field_bool(&fields, "stream", &stream) ||
-        !glint_field_text(&fields, "model", &model) ||
-        (options && !glint_field_bool(&inner, "include_usage", &include_usage)))
+    struct glint_openai_stream options;
+    if (!glint_openai_read_stream(&options, &fields) || !glint_field_text(&fields, "model", &model))
         return false;
+    bool stream = options.on;
     struct chat_voice *v = glint_alloc(1, sizeof *v);
     if (!v) {
         glint_api_fail(error, 500, NULL, "no memory for the request");
@@ -500,7 +506,7 @@ bool glint_openai_voice_open(struct glint_voice **out, const struct glint_json *
     n = glint_utf8_trim(model, n < sizeof v->model ? n : sizeof v->model - 1);
     memcpy(v->model, model, n); // the rest is zero
     v->created = (int64_t)time(NULL);
-    v->include_usage = include_usage;
+    v->include_usage = options.include_usage;
     v->logprobs = job->sampling.options.logprobs;
     v->n_choices = job->n_choices;
     *out = &v->voice;

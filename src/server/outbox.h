@@ -36,6 +36,8 @@ struct glint_note {
     float logprob;
     int32_t id;
     struct glint_usage usage;
+    bool no_logprob;  // TOKEN: nothing stood before it
+    bool special;     // TOKEN: a control token, which is in no text
     bool by_stop;     // FINISH: a stop string of the request ended it
     const char *text; // [n], terminated; valid while the batch taken is
     size_t n;

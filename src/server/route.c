@@ -5,6 +5,7 @@
 #include "server/anthropic_messages.h"
 #include "server/native_routes.h"
 #include "server/openai_chat.h"
+#include "server/openai_completions.h"
 #include "server/openai_models.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ static const struct glint_route routes[] = {
     {"POST", "/v1/messages", GLINT_PROTOCOL_ANTHROPIC, false, true, glint_anthropic_messages},
     {"POST", "/v1/messages/count_tokens", GLINT_PROTOCOL_ANTHROPIC, false, true,
      glint_anthropic_count},
+    {"POST", "/v1/completions", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_completions},
     {"GET", "/v1/models", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_models},
     {"GET", "/v1/models/*", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_model},
     {"GET", "/health", GLINT_PROTOCOL_OPENAI, true, true, glint_native_health},

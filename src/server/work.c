@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+#include <math.h>
 #include <string.h>
 
 static void put_text(struct glint_work *work, enum glint_note_kind kind,
@@ -109,6 +110,18 @@ static enum glint_status reserve(struct glint_work *work, size_t n, struct glint
     return GLINT_OK;
 }
 
+enum glint_status glint_work_set_sampling(struct glint_work *work,
+                                          const struct glint_sampler_options *options,
+                                          uint64_t seed_step, struct glint_error *err) {
+    glint_buffer_append(&work->bias, options->bias, options->n_bias * sizeof *options->bias);
+    if (work->bias.failed)
+        return glint_fail(err, GLINT_E_NOMEM, "no memory for the request");
+    work->sampling = *options;
+    work->sampling.seed += seed_step;
+    work->sampling.bias = (const struct glint_logit_bias *)(const void *)work->bias.data;
+    return GLINT_OK;
+}
+
 enum glint_status glint_work_put_prompt(struct glint_work *work, const struct glint_ids *prompt,
                                         struct glint_error *err) {
     GLINT_TRY(reserve(work, prompt->n, err));
@@ -119,23 +132,23 @@ enum glint_status glint_work_put_prompt(struct glint_work *work, const struct gl
     return GLINT_OK;
 }
 
+static void keep_note(struct glint_work *work, enum glint_note_kind kind, int32_t id,
+                      float logprob) {
+    struct glint_note note = {.kind = kind, .choice = work->choice, .logprob = logprob, .id = id};
+    note.text = glint_token_bytes(work->engine, id, &note.n);
+    note.no_logprob = isnan(logprob);
+    note.special = glint_is_special(work->engine, id);
+    glint_note_append(&work->unsure, &note);
+}
+
 // Notes of one token, kept until it is known whether the client sees its text.
 static void note_token(struct glint_work *work, const struct glint_sample *sample) {
-    size_t n;
     work->n_unsure++;
     if (!work->sampling.logprobs)
         return;
-    for (int i = -1; i < sample->n_top; i++) {
-        int32_t id = i < 0 ? sample->id : sample->top[i].id;
-        const char *bytes = glint_token_bytes(work->engine, id, &n);
-        struct glint_note note = {.kind = i < 0 ? GLINT_NOTE_TOKEN : GLINT_NOTE_TOP,
-                                  .choice = work->choice,
-                                  .logprob = i < 0 ? sample->logprob : sample->top[i].logprob,
-                                  .id = id,
-                                  .text = bytes,
-                                  .n = n};
-        glint_note_append(&work->unsure, &note);
-    }
+    keep_note(work, GLINT_NOTE_TOKEN, sample->id, sample->logprob);
+    for (int i = 0; i < sample->n_top; i++)
+        keep_note(work, GLINT_NOTE_TOP, sample->top[i].id, sample->top[i].logprob);
 }
 
 static enum glint_status take_raw(struct glint_work *work, int32_t id, struct glint_error *err) {
@@ -148,6 +161,63 @@ static enum glint_status take_raw(struct glint_work *work, int32_t id, struct gl
     return GLINT_OK;
 }
 
+// The k best of a row, best first, by insertion: k is small.
+static int find_top(const float *logits, int n_vocab, int k, struct glint_logprob *top) {
+    int n = 0;
+    for (int id = 0; id < n_vocab; id++) {
+        if (n == k && (k == 0 || logits[id] <= top[n - 1].logprob))
+            continue;
+        int at = n < k ? n++ : n - 1;
+        for (; at > 0 && top[at - 1].logprob < logits[id]; at--)
+            top[at] = top[at - 1];
+        top[at] = (struct glint_logprob){id, logits[id]};
+    }
+    return n;
+}
+
+// Says token i of the prompt; logits [n_vocab] are those before it, NULL when there are none.
+static enum glint_status echo(struct glint_work *work, int i, const float *logits,
+                              struct glint_error *err) {
+    struct glint_logprob top[20];
+    struct glint_sample sample = {.id = work->ids[i], .logprob = NAN, .top = top};
+    if (logits) {
+        int n_vocab = glint_engine_info(work->engine).n_vocab;
+        int k = work->sampling.n_logprobs < 20 ? work->sampling.n_logprobs : 20;
+        float best = logits[0];
+        double sum = 0;
+        for (int id = 1; id < n_vocab; id++)
+            best = logits[id] > best ? logits[id] : best;
+        for (int id = 0; id < n_vocab; id++)
+            sum += exp((double)(logits[id] - best));
+        double log_sum = (double)best + log(sum);
+        sample.logprob = (float)((double)logits[sample.id] - log_sum);
+        sample.n_top = find_top(logits, n_vocab, k, top);
+        for (int j = 0; j < sample.n_top; j++)
+            top[j].logprob = (float)((double)top[j].logprob - log_sum);
+    }
+    note_token(work, &sample);
+    return take_raw(work, sample.id, err);
+}
+
+bool glint_work_is_scored(const struct glint_work *work) {
+    return work->echo && work->sampling.logprobs;
+}
+
+enum glint_status glint_work_begin_echo(struct glint_work *work, struct glint_error *err) {
+    int n = glint_work_is_scored(work) ? 1 : work->usage.n_prompt;
+    while (work->echo && work->n_echoed < n)
+        GLINT_TRY(echo(work, work->n_echoed++, NULL, err));
+    return GLINT_OK;
+}
+
+void glint_work_on_logits(void *user, int position, const float *logits) {
+    struct glint_work *work = user;
+    // A prompt that is evaluated again is not said again.
+    if (position + 1 == work->n_echoed && work->n_echoed < work->usage.n_prompt &&
+        echo(work, work->n_echoed++, logits, NULL) != GLINT_OK)
+        work->echo_failed = true;
+}
+
 enum glint_status glint_work_take(struct glint_work *work, const struct glint_sample *sample,
                                   struct glint_error *err) {
     bool stop = glint_is_stop(work->engine, sample->id);
@@ -158,7 +228,7 @@ enum glint_status glint_work_take(struct glint_work *work, const struct glint_sa
         work->first_ms = glint_clock_ms();
         work->usage.prefill_ms = work->first_ms - work->started_ms;
     }
-    if (!special)
+    if (work->turn ? !special : !stop) // raw text has control tokens in its list
         note_token(work, sample);
     if (work->turn) {
         GLINT_TRY(glint_turn_put_id(work->turn, sample->id, err));
@@ -166,8 +236,9 @@ enum glint_status glint_work_take(struct glint_work *work, const struct glint_sa
                (work->constraint && glint_constraint_is_done(work->constraint));
     } else if (!stop) {
         GLINT_TRY(take_raw(work, sample->id, err));
+        stop = glint_detokenizer_is_done(work->detokenizer);
     }
-    if (special)
+    if (special && work->turn)
         settle_tokens(work, false);
     work->done = stop && !work->ignore_eos;
     return GLINT_OK;
@@ -183,6 +254,7 @@ enum glint_status glint_work_finish(struct glint_work *work, bool limit, struct 
             return glint_fail(err, GLINT_E_NOMEM, "no memory for text");
         if (rest.n != 0)
             on_event(work, &rest);
+        settle_tokens(work, true);
     }
     if (limit)
         work->reason = GLINT_FINISH_LENGTH; // also when a stop token before it was ignored

@@ -22,6 +22,7 @@ struct glint_work {
     struct glint_constraint *constraint;   // NULL: anything may come
     int64_t n_predict;                     // -1: no limit
     bool ignore_eos;
+    bool echo;       // raw text: the prompt is said first, with its log-probabilities if asked for
     uint64_t tenant; // sequences are reused within one tenant only
     struct glint_outbox *outbox;
     int choice;
@@ -31,6 +32,8 @@ struct glint_work {
     enum glint_work_phase phase;
     int32_t *ids; // [n_capacity] the prompt, usage.n_prompt of them, and what was generated
     int n_ids, n_capacity;
+    int n_echoed;                  // tokens of the prompt that have been said
+    bool echo_failed;              // memory ran out while they were
     uint64_t order;                // of arrival
     bool starved;                  // waits until cache pages are given back
     int n_unsure;                  // tokens whose text has not come out yet
@@ -47,11 +50,21 @@ struct glint_work {
 enum glint_status glint_work_open(struct glint_work **work, const struct glint_engine *engine,
                                   const struct glint_turn_options *options,
                                   struct glint_error *err);
+// Copies options with what their bias points to; the seed goes up by seed_step.
+enum glint_status glint_work_set_sampling(struct glint_work *work,
+                                          const struct glint_sampler_options *options,
+                                          uint64_t seed_step, struct glint_error *err);
 enum glint_status glint_work_put_prompt(struct glint_work *work, const struct glint_ids *prompt,
                                         struct glint_error *err);
 // Says that the work is over to its outbox, if it has one, and frees it.
 void glint_work_close(struct glint_work **work);
 
+// Engine thread, with echo: says what can be said of the prompt before it is evaluated.
+enum glint_status glint_work_begin_echo(struct glint_work *work, struct glint_error *err);
+// Log-probabilities of the prompt are to be said: every row's logits go to glint_work_on_logits,
+// with the work as its user.
+bool glint_work_is_scored(const struct glint_work *work);
+void glint_work_on_logits(void *work, int position, const float *logits);
 // Engine thread: takes the next token: keeps it, lets the turn say what it means, counts.
 // sample->top may be NULL. work->done is set when it was the last.
 enum glint_status glint_work_take(struct glint_work *work, const struct glint_sample *sample,
