@@ -207,6 +207,8 @@ static enum glint_status exclude_shape(struct glint_shape *shape, const struct g
         if (!any)
             return GLINT_OK;
     }
+    if (common & GLINT_TYPE_INTEGER) // a number that is drawn may be a whole one
+        common |= GLINT_TYPE_NUMBER;
     if ((shape->types & ~common) != 0 && !(common & GLINT_TYPE_OBJECT)) {
         shape->types &= ~common; // values of other types are left
         return GLINT_OK;

@@ -450,11 +450,30 @@ static bool number_fits(const struct glint_number_rule *rule, const struct glint
     return low >= (rule->low_open ? 1 : 0) && high <= (rule->high_open ? -1 : 0);
 }
 
+static bool has_twins(const struct glint_json *array) {
+    for (const struct glint_json *a = glint_json_first(array); a; a = a->next)
+        for (const struct glint_json *b = a->next; b; b = b->next)
+            if (glint_json_equal(a, b))
+                return true;
+    return false;
+}
+
+static bool counts_fit(const struct glint_shape *shape, const struct glint_json *value) {
+    if (value->kind == GLINT_JSON_OBJECT)
+        return value->n >= shape->least_members && value->n <= shape->most_members;
+    return value->n >= shape->least_items && value->n <= shape->most_items &&
+           !(shape->unique_items && has_twins(value));
+}
+
 enum glint_status glint_shape_takes(const struct glint_shape *shape, const struct glint_json *value,
                                     bool *fits, struct glint_error *err) {
-    static const char *const structural[] = {
-        "properties",           "required",         "items", "prefixItems",
-        "additionalProperties", "patternProperties"};
+    static const char *const structural[] = {"properties",
+                                             "required",
+                                             "items",
+                                             "prefixItems",
+                                             "additionalProperties",
+                                             "patternProperties",
+                                             "unevaluatedProperties"};
     *fits = (shape->types & type_of(value)) != 0;
     if (!*fits)
         return GLINT_OK;
@@ -473,6 +492,7 @@ enum glint_status glint_shape_takes(const struct glint_shape *shape, const struc
     }
     if (value->kind != GLINT_JSON_ARRAY && value->kind != GLINT_JSON_OBJECT)
         return GLINT_OK;
+    *fits = counts_fit(shape, value);
     for (uint32_t i = 0; i < shape->n_parts; i++)
         for (size_t j = 0; j < sizeof structural / sizeof *structural; j++)
             if (glint_json_get(shape->parts[i], structural[j]))

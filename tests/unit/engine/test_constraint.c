@@ -136,6 +136,13 @@ static void values_inside_and_outside(void **state) {
         {"{\"type\":\"string\",\"pattern\":\"^x{0}y{2,}$\"}", "\"yyyy\"", "\"y\""},
         {"{\"enum\":[1,\"a\",null,[1,{\"b\":2}]]}", "[1, {\"b\": 2}]", "[1, {\"b\": 3}]"},
         {"{\"enum\":[1,\"ab\",null],\"type\":\"string\"}", "\"ab\"", "1"},
+        {"{\"enum\":[[1,2],[3]],\"minItems\":2}", "[1,2]", "[3]"},
+        {"{\"enum\":[[1,2],[3]],\"maxItems\":1}", "[3]", "[1,2]"},
+        {"{\"enum\":[[1,2],[4,4.0]],\"uniqueItems\":true}", "[1,2]", "[4,4.0]"},
+        {"{\"enum\":[{\"a\":1,\"b\":2},{}],\"maxProperties\":1}", "{}", "{\"a\":1,\"b\":2}"},
+        {"{\"enum\":[{\"a\":1},{}],\"minProperties\":1}", "{\"a\":1}", "{}"},
+        {"{\"enum\":[[1],[1,2]],\"not\":{\"minItems\":2}}", "[1]", "[1,2]"},
+        {"{\"type\":[\"number\",\"null\"],\"not\":{\"type\":\"integer\"}}", "null", "4"},
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":1,\"maxItems\":2}", "[1, 1]",
          "[1,1,1]"},
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":1,\"maxItems\":2}", "[1]", "[]"},
@@ -407,6 +414,8 @@ static void schemas_that_are_refused(void **state) {
         {"{\"type\":\"string\",\"pattern\":\"^(a{1,900}){1,900}$\"}", GLINT_E_LIMIT,
          "schema#/pattern"},
         {"{\"type\":\"number\",\"multipleOf\":0}", GLINT_E_ARG, "schema#/multipleOf"},
+        {"{\"type\":\"number\",\"not\":{\"type\":\"integer\"}}", GLINT_E_UNSUPPORTED,
+         "schema#/not: cannot be enforced"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check_refused(&(struct request){.schema = cases[i].schema}, cases[i].status, cases[i].text);
