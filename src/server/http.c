@@ -54,7 +54,8 @@ static void *on_request_line(void *user, const char *uri, struct MHD_Connection 
 static void say_request(const struct glint_exchange *x) {
     const struct glint_server_params *params = &x->server->params;
     char line[600];
-    bool quiet = x->route && x->route->open && x->status == 200; // probes
+    // Probes and monitors ask all the time.
+    bool quiet = x->route && strcmp(x->route->method, "GET") == 0 && x->status == 200;
     if (!params->say || quiet)
         return;
     int n = snprintf(line, sizeof line, "%s %.200s %d %.1f ms", x->request_id,

@@ -11,12 +11,14 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.environ.get("GLINT_PROGRAM", os.path.join(ROOT, "build/release/glint"))
 DEMO = os.path.join(ROOT, "models/glimmer-mini.gguf")
-START_SECONDS = 60 * (10 if "tsan" in PROGRAM or "asan" in PROGRAM else 1)
+SLOWER = 10 if "tsan" in PROGRAM or "asan" in PROGRAM else 1
+START_SECONDS = STOP_SECONDS = 60 * SLOWER
 
 
 class Server:
@@ -28,8 +30,11 @@ class Server:
                                         env={**os.environ, **(env or {})})
         self.lines = []
         self.port = None
+        self.reader = None
         if wait:
             self.read_until(r"is ready at http://[^ ]*:(\d+)")
+            self.reader = threading.Thread(target=self.read_rest, daemon=True)
+            self.reader.start()
 
     def read_until(self, pattern):
         """Reads what the server says until a line matches; takes the port from it."""
@@ -45,12 +50,20 @@ class Server:
                 return found
         raise AssertionError("the server did not start:\n" + "".join(self.lines))
 
+    def read_rest(self):
+        """So that the server never waits for a pipe that is full."""
+        for line in self.process.stderr:
+            self.lines.append(line)
+
     def stop(self, number=signal.SIGTERM):
         """Ends the server; returns its exit status and what it still said."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        said = self.process.communicate(timeout=60)[1]
-        self.lines += said.splitlines(True)
+        if self.reader:
+            self.process.wait(timeout=STOP_SECONDS)
+            self.reader.join()
+        else:
+            self.lines += self.process.communicate(timeout=STOP_SECONDS)[1].splitlines(True)
         return self.process.returncode, "".join(self.lines)
 
     def connect(self, timeout=120):
