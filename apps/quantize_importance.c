@@ -24,6 +24,9 @@ struct glint_importance {
     size_t n;
 };
 
+// Beyond any activation's square, and small enough that sums over a block stay finite.
+static const float max_mean = 1e30f;
+
 static const char ending[] = ".in_sum2";
 
 static bool ends_with(const char *name, const char *end) {
@@ -77,6 +80,12 @@ static enum glint_status read_entry(struct glint_importance *importance,
                               "%s: tensor %s: value %llu is %g, expected a finite sum of squares",
                               importance->path, tensor->name, (unsigned long long)i, (double)sum);
         entry->mean[i] = sum / count;
+        if (entry->mean[i] > max_mean)
+            return glint_fail(err, GLINT_E_FORMAT,
+                              "%s: tensor %s: value %llu is %g over %g rows, expected a mean of "
+                              "%g at most",
+                              importance->path, tensor->name, (unsigned long long)i, (double)sum,
+                              (double)count, (double)max_mean);
     }
     return GLINT_OK;
 }

@@ -240,6 +240,8 @@ static void test_bad_importance_is_refused(void **state) {
     refuse(&order, GLINT_E_FORMAT, "value 1 is", "expected a finite");
     write_imatrix("imatrix", COLS, 1.0f, 0.0f);
     refuse(&order, GLINT_E_FORMAT, "counts", "expected a positive count");
+    write_imatrix("imatrix", COLS, 3e38f, 1e-3f); // finite, but for their quotient
+    refuse(&order, GLINT_E_FORMAT, "value 1 is 3e+38 over 0.001 rows", "mean of 1e+30 at most");
 }
 
 static void test_bad_values_are_refused(void **state) {
