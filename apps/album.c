@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_FILE_BYTES = 1 << 30 };
@@ -109,8 +110,17 @@ static enum glint_status open_vision(struct glint_album *album, struct glint_err
     return status;
 }
 
+bool glint_album_is_file(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 // The file's bytes for free(), or NULL with the error filled.
 static uint8_t *read_file(const char *path, size_t *n, struct glint_error *err) {
+    if (access(path, F_OK) == 0 && !glint_album_is_file(path)) { // a pipe may never end, or begin
+        fail(err, GLINT_E_IO, path, "expected a picture file, found a folder, pipe or device");
+        return NULL;
+    }
     FILE *file = fopen(path, "rb");
     long size = -1;
     if (file && fseek(file, 0, SEEK_END) == 0)

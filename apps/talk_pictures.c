@@ -82,7 +82,8 @@ static size_t find_pictures(const char *text, size_t n, struct glint_dialog_pict
             length--;
         }
         bool video;
-        if (length == 0 || !has_picture_name(path, &video) || access(path, R_OK) != 0)
+        if (length == 0 || !has_picture_name(path, &video) || access(path, R_OK) != 0 ||
+            !glint_album_is_file(path))
             continue;
         char *copy = strdup(path);
         if (!copy)

@@ -242,6 +242,26 @@ static void test_pictures(void **state) {
     assert_int_equal(TALK("x\n", "--image", "/nowhere.png"), GLINT_EXIT_FAILED);
 }
 
+// What is named like a picture and is none: told by /image, and text in a message.
+static void test_no_picture_files(void **state) {
+    (void)state;
+    static const char refusal[] =
+        "folder.png: expected a picture file, found a folder, pipe or device";
+    char in[512], path[128];
+    snprintf(path, sizeof path, "%s/folder.png", folder);
+    snprintf(in, sizeof in, "/image %s\nSay %s\n/stats\n", path, path);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(i == 0 ? mkdir(path, 0700) : mkfifo(path, 0600), 0);
+        alarm(60); // a pipe would wait for a writer
+        assert_int_equal(TALK(in, "-q", "-n", "4"), 0);
+        alarm(0);
+        assert_int_equal(remove(path), 0);
+        expect_in(err_text, refusal);
+        assert_null(strstr(strstr(err_text, refusal) + 1, refusal));
+        assert_null(strstr(err_text, "messages  0\n"));
+    }
+}
+
 // A conversation too long for the context is refused, and the next one works.
 static void test_full(void **state) {
     (void)state;
@@ -358,11 +378,17 @@ static void test_seed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_remembers), cmocka_unit_test(test_tools),
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_full),      cmocka_unit_test(test_save_and_load),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_pictures),
-        cmocka_unit_test(test_seed),      cmocka_unit_test(test_save_fails),
+        cmocka_unit_test(test_remembers),
+        cmocka_unit_test(test_tools),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_save_and_load),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_pictures),
+        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_save_fails),
+        cmocka_unit_test(test_no_picture_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
