@@ -112,11 +112,13 @@ static void *run(void *context) {
     struct glint_watch *watch = context;
     struct round round = {.n = 0};
     char drain[64];
-    for (bool stop = false; !stop;) {
+    for (;;) {
         pthread_mutex_lock(&watch->lock);
         int n_peers = watch->n_peers;
-        stop = watch->stop;
+        bool stop = watch->stop;
         pthread_mutex_unlock(&watch->lock);
+        if (stop)
+            break;
         if (!grow(&round, n_peers + 16))
             n_peers = 0; // watches fewer until there is memory
         if (!round.fds) {

@@ -128,7 +128,7 @@ static void test_constrained_answers(void **state) {
         "{\"type\":\"object\",\"properties\":{\"sum\":{\"type\":\"integer\",\"minimum\":0,"
         "\"maximum\":999},\"odd\":{\"type\":\"boolean\"}},\"required\":[\"sum\",\"odd\"]}";
     for (int i = 1; i <= 3; i++) {
-        char seed[8], odd[8];
+        char seed[16], odd[8];
         int sum = -1, end = 0;
         snprintf(seed, sizeof seed, "%d", i);
         assert_int_equal(RUN("-p", "What is 7 + 8?", "-q", "--temp", "1.5", "--top-k", "0", "-s",
