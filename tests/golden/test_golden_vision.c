@@ -81,7 +81,7 @@ static void compare_stages(const struct golden *golden, const char *of,
 }
 
 static void check_picture(const struct golden *golden, struct glint_vision *vision, int k) {
-    char of[16], name[32];
+    char of[24], name[32];
     int height, width;
     struct glint_picture *picture = open_picture(vision, golden, k);
     struct glint_picture_info info = glint_picture_info(picture);
