@@ -86,12 +86,7 @@ enum glint_status glint_drafter_open(struct glint_drafter *drafter,
     enum glint_status status =
         model->layer ? bind_all(drafter, &binder)
                      : glint_fail(err, GLINT_E_NOMEM, "%s: no memory for layers", gguf->path);
-    model->weight_bytes = binder.weight_bytes;
-    if (status == GLINT_OK) {
-        model->vectors = binder.vectors;
-        binder.vectors = NULL; // handed over
-    }
-    glint_binder_fini(&binder);
+    status = glint_binder_close(&binder, status, &model->vectors, &model->weight_bytes);
     if (status != GLINT_OK)
         glint_drafter_close(drafter);
     return status;

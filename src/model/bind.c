@@ -9,6 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
+static void release(struct glint_binder *binder) {
+    glint_free(binder->host);
+    glint_free(binder->taken);
+    if (binder->vectors)
+        binder->backend->free(binder->backend, binder->vectors);
+    *binder = (struct glint_binder){0};
+}
+
 enum glint_status glint_binder_init(struct glint_binder *binder, const struct glint_gguf *gguf,
                                     struct glint_backend *backend, size_t n_float,
                                     struct glint_error *err) {
@@ -19,16 +27,19 @@ enum glint_status glint_binder_init(struct glint_binder *binder, const struct gl
     binder->vectors = backend->alloc(backend, n_float * sizeof(float));
     if (binder->host && binder->taken && binder->vectors)
         return GLINT_OK;
-    glint_binder_fini(binder);
+    release(binder);
     return glint_fail(err, GLINT_E_NOMEM, "%s: no memory for the norm vectors", gguf->path);
 }
 
-void glint_binder_fini(struct glint_binder *binder) {
-    glint_free(binder->host);
-    glint_free(binder->taken);
-    if (binder->vectors)
-        binder->backend->free(binder->backend, binder->vectors);
-    *binder = (struct glint_binder){0};
+enum glint_status glint_binder_close(struct glint_binder *binder, enum glint_status status,
+                                     float **vectors, uint64_t *weight_bytes) {
+    *weight_bytes = binder->weight_bytes;
+    if (status == GLINT_OK) {
+        *vectors = binder->vectors;
+        binder->vectors = NULL;
+    }
+    release(binder);
+    return status;
 }
 
 static void print_dims(char *out, size_t n, const uint64_t *dims, uint32_t n_dims) {

@@ -13,7 +13,7 @@ enum { GLINT_BIND_NAME = 64 }; // bytes that the name of any tensor takes
 struct glint_binder {
     const struct glint_gguf *gguf;
     struct glint_backend *backend;
-    float *vectors; // device block [n_float]; the caller's after finish
+    float *vectors; // device block [n_float]; the caller's after close
     float *host;    // its contents, copied over at finish
     size_t n_float, used;
     bool *taken;           // [gguf->n_tensors]
@@ -30,7 +30,10 @@ static inline size_t glint_bind_floats(int64_t n) {
 enum glint_status glint_binder_init(struct glint_binder *binder, const struct glint_gguf *gguf,
                                     struct glint_backend *backend, size_t n_float,
                                     struct glint_error *err);
-void glint_binder_fini(struct glint_binder *binder);
+// Frees the binder and returns status, that of the binding. When it is GLINT_OK the block becomes
+// the caller's, in *vectors (to backend->free).
+enum glint_status glint_binder_close(struct glint_binder *binder, enum glint_status status,
+                                     float **vectors, uint64_t *weight_bytes);
 
 // Finds a tensor of these dimensions, fastest first, and takes it.
 enum glint_status glint_bind_find(struct glint_binder *binder, const char *name,

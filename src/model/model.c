@@ -96,12 +96,7 @@ enum glint_status glint_model_open(struct glint_model *model, const struct glint
     enum glint_status status =
         model->layer ? bind_all(model, &binder)
                      : glint_fail(err, GLINT_E_NOMEM, "%s: no memory for the layers", gguf->path);
-    model->weight_bytes = binder.weight_bytes;
-    if (status == GLINT_OK) {
-        model->vectors = binder.vectors;
-        binder.vectors = NULL; // handed over
-    }
-    glint_binder_fini(&binder);
+    status = glint_binder_close(&binder, status, &model->vectors, &model->weight_bytes);
     if (status != GLINT_OK)
         glint_model_close(model);
     return status;
