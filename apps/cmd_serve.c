@@ -95,14 +95,6 @@ static bool add_key(struct serve *serve, const char *key) {
     return true;
 }
 
-static bool take_int(const struct glint_options *state, int64_t min, int64_t max, int *out) {
-    int64_t value;
-    if (!glint_options_int(state, min, max, &value))
-        return false;
-    *out = (int)value;
-    return true;
-}
-
 static bool take(struct serve *serve, const struct glint_options *state, int id) {
     struct glint_server_params *params = &serve->params;
     int64_t value;
@@ -111,14 +103,14 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         params->host = state->value;
         return true;
     case OPT_PORT:
-        return take_int(state, 0, 65535, &params->port);
+        return glint_options_int32(state, 0, 65535, &params->port);
     case OPT_ALIAS:
         params->alias = state->value;
         return true;
     case OPT_PARALLEL:
-        return take_int(state, 1, 256, &params->engine.n_session);
+        return glint_options_int32(state, 1, 256, &params->engine.n_session);
     case OPT_CACHE:
-        return take_int(state, 1, 1 << 30, &params->engine.n_cache);
+        return glint_options_int32(state, 1, 1 << 30, &params->engine.n_cache);
     case OPT_NO_REUSE:
         params->no_reuse = true;
         return true;
@@ -131,14 +123,14 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         serve->key_file = state->value;
         return true;
     case OPT_QUEUE:
-        return take_int(state, 0, 1 << 20, &params->n_queue);
+        return glint_options_int32(state, 0, 1 << 20, &params->n_queue);
     case OPT_BODY:
         if (!glint_options_int(state, 1, 4096, &value))
             return false;
         params->max_body_bytes = (size_t)value * MIB;
         return true;
     case OPT_HTTP_THREADS:
-        return take_int(state, 1, 256, &params->n_threads);
+        return glint_options_int32(state, 1, 256, &params->n_threads);
     case OPT_CORS:
         params->cors_origin = state->value;
         return true;

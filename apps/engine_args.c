@@ -81,14 +81,6 @@ static bool take_float(const struct glint_options *state, double min, double max
     return true;
 }
 
-static bool take_int(const struct glint_options *state, int64_t min, int64_t max, int *out) {
-    int64_t value;
-    if (!glint_options_int(state, min, max, &value))
-        return false;
-    *out = (int)value;
-    return true;
-}
-
 static bool take_sampling(struct glint_engine_args *args, const struct glint_options *state,
                           int id) {
     struct glint_sampler_options *sampling = &args->sampling;
@@ -97,7 +89,7 @@ static bool take_sampling(struct glint_engine_args *args, const struct glint_opt
     case GLINT_ARG_TEMP:
         return take_float(state, 0, 100, &sampling->temperature);
     case GLINT_ARG_TOP_K:
-        return take_int(state, 0, INT_MAX, &sampling->top_k);
+        return glint_options_int32(state, 0, INT_MAX, &sampling->top_k);
     case GLINT_ARG_TOP_P:
         return take_float(state, 0, 1, &sampling->top_p);
     case GLINT_ARG_MIN_P:
@@ -115,12 +107,12 @@ static bool take_sampling(struct glint_engine_args *args, const struct glint_opt
     case GLINT_ARG_FREQUENCY:
         return take_float(state, -100, 100, &sampling->frequency_penalty);
     case GLINT_ARG_LAST_N:
-        return take_int(state, 0, 1 << 24, &sampling->repeat_last_n);
+        return glint_options_int32(state, 0, 1 << 24, &sampling->repeat_last_n);
     case GLINT_ARG_BIAS:
         return take_bias(args, state);
     default:
         sampling->logprobs = true;
-        return take_int(state, 0, GLINT_SAMPLER_MAX_TOP, &sampling->n_logprobs);
+        return glint_options_int32(state, 0, GLINT_SAMPLER_MAX_TOP, &sampling->n_logprobs);
     }
 }
 
@@ -132,9 +124,9 @@ bool glint_engine_args_take(struct glint_engine_args *args, const struct glint_o
         params->model_path = state->value;
         return true;
     case GLINT_ARG_CONTEXT:
-        return take_int(state, 0, 1 << 24, &params->n_context);
+        return glint_options_int32(state, 0, 1 << 24, &params->n_context);
     case GLINT_ARG_THREADS:
-        return take_int(state, 1, 1024, &params->n_threads);
+        return glint_options_int32(state, 1, 1024, &params->n_threads);
     case GLINT_ARG_DEVICE:
         params->device = state->value;
         return true;
@@ -168,7 +160,7 @@ bool glint_engine_args_take(struct glint_engine_args *args, const struct glint_o
         args->seek_draft = false;
         return true;
     case GLINT_ARG_DRAFT_MAX:
-        return take_int(state, 0, 1000, &params->n_draft);
+        return glint_options_int32(state, 0, 1000, &params->n_draft);
     default:
         return take_sampling(args, state, id);
     }

@@ -117,6 +117,14 @@ bool glint_options_int(const struct glint_options *state, int64_t min, int64_t m
     return true;
 }
 
+bool glint_options_int32(const struct glint_options *state, int64_t min, int64_t max, int *out) {
+    int64_t value;
+    if (!glint_options_int(state, min, max, &value))
+        return false;
+    *out = (int)value;
+    return true;
+}
+
 bool glint_options_double(const struct glint_options *state, double min, double max, double *out) {
     char *end;
     double value = strtod(state->value, &end);

@@ -50,6 +50,7 @@ int glint_options_exit(int result);
 
 // The current option's value as a number in [min, max]; false after printing what was wrong.
 bool glint_options_int(const struct glint_options *state, int64_t min, int64_t max, int64_t *out);
+bool glint_options_int32(const struct glint_options *state, int64_t min, int64_t max, int *out);
 bool glint_options_double(const struct glint_options *state, double min, double max, double *out);
 // Prints "glint COMMAND: <text>" and a pointer to --help on stderr; returns GLINT_EXIT_USAGE.
 int glint_options_usage(const struct glint_command *command, const char *format, ...)
