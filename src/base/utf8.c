@@ -112,6 +112,13 @@ size_t glint_utf8_trim(const char *data, size_t n) {
     return n;
 }
 
+void glint_utf8_copy(char *out, size_t size, const char *text) {
+    size_t n = strlen(text);
+    n = glint_utf8_trim(text, n < size ? n : size - 1);
+    memcpy(out, text, n);
+    out[n] = 0;
+}
+
 void glint_utf8_repair(struct glint_buffer *out, const char *data, size_t n) {
     size_t done = 0; // bytes already appended; well-formed stretches go over in one piece
     for (size_t i = 0; i < n;) {

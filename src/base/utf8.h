@@ -22,6 +22,8 @@ unsigned glint_utf8_put(uint32_t code, char out[GLINT_UTF8_MAX]);
 bool glint_utf8_is_valid(const char *data, size_t n);
 // n less the bytes of a character cut off at the end, so that a cut text stays well-formed.
 size_t glint_utf8_trim(const char *data, size_t n);
+// Copies a zero-terminated text to out [size >= 1], cut between characters where it is too long.
+void glint_utf8_copy(char *out, size_t size, const char *text);
 // Appends data with each maximal ill-formed subpart replaced by U+FFFD.
 void glint_utf8_repair(struct glint_buffer *out, const char *data, size_t n);
 

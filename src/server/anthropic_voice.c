@@ -332,9 +332,7 @@ bool glint_anthropic_voice_open(struct glint_voice **out, const struct glint_jso
                                     .close = close_voice};
     glint_random_id(v->id, "msg_");
     snprintf(v->request_id, sizeof v->request_id, "%s", x->request_id);
-    size_t n = strlen(model);
-    n = glint_utf8_trim(model, n < sizeof v->model ? n : sizeof v->model - 1);
-    memcpy(v->model, model, n); // the rest is zero
+    glint_utf8_copy(v->model, sizeof v->model, model);
     v->has_stops = job->n_stops != 0;
     if (job->n_stops == 1 && strlen(job->stops[0]) < sizeof v->stop)
         memcpy(v->stop, job->stops[0], strlen(job->stops[0]));

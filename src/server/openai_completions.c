@@ -369,9 +369,7 @@ static bool open_voice(struct text_voice **out, const struct glint_fields *field
                                     .end = end_text,
                                     .close = close_voice};
     glint_random_id(v->id, "cmpl-");
-    size_t n = strlen(model);
-    n = glint_utf8_trim(model, n < sizeof v->model ? n : sizeof v->model - 1);
-    memcpy(v->model, model, n); // the rest is zero
+    glint_utf8_copy(v->model, sizeof v->model, model);
     v->created = (int64_t)time(NULL);
     v->include_usage = stream.include_usage;
     v->wants_logprobs = c->sampling.options.logprobs;

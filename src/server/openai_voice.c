@@ -502,9 +502,7 @@ bool glint_openai_voice_open(struct glint_voice **out, const struct glint_json *
                                     .end = stream ? end_stream : end_whole,
                                     .close = close_voice};
     glint_random_id(v->id, "chatcmpl-");
-    size_t n = strlen(model);
-    n = glint_utf8_trim(model, n < sizeof v->model ? n : sizeof v->model - 1);
-    memcpy(v->model, model, n); // the rest is zero
+    glint_utf8_copy(v->model, sizeof v->model, model);
     v->created = (int64_t)time(NULL);
     v->include_usage = options.include_usage;
     v->logprobs = job->sampling.options.logprobs;

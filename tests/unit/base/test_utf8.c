@@ -111,11 +111,25 @@ static void test_trim(void **state) {
     assert_int_equal(glint_utf8_trim("\x80\x80\x80\x80", 4), 4);
 }
 
+static void test_copy(void **state) {
+    (void)state;
+    char out[5];
+    glint_utf8_copy(out, sizeof out, "");
+    assert_string_equal(out, "");
+    glint_utf8_copy(out, sizeof out, "abcd");
+    assert_string_equal(out, "abcd");
+    glint_utf8_copy(out, sizeof out, "abcde");
+    assert_string_equal(out, "abcd");
+    glint_utf8_copy(out, sizeof out, "abc\xc3\xa9"); // the last character does not fit whole
+    assert_string_equal(out, "abc");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_put_refuses),
         cmocka_unit_test(test_counts),     cmocka_unit_test(test_end),
         cmocka_unit_test(test_repair),     cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
