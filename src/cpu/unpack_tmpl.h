@@ -15,27 +15,24 @@
 #define SINK_DOT(sum, code, x) (sum) // a tier that makes tiles only
 #endif
 
-// Brings `bytes` at the ahead place of LANES / n_part rows to the L2 cache: part i of n_part of
-// the rows from `row` on. Unpack functions do this between their loads: spread like that it
-// hides behind the unpacking, in one burst it would gain nothing. (Not inlined, it would be a
-// function without effect to the compiler, and removed.)
-INLINE void look_ahead(const struct glint_tile_source *source, int row, int i, int n_part,
-                       int bytes) {
-    int n_row = LANES / n_part;
-    const uint8_t *at = source->ahead + (size_t)(row + i * n_row) * source->stride;
-#pragma GCC unroll 4
-    for (int r = 0; r < n_row; r++)
-#pragma GCC unroll 8
-        for (int line = 0; line < (bytes + 63) / 64; line++)
-            _mm_prefetch((const char *)at + (size_t)r * source->stride + 64 * line, _MM_HINT_T1);
-}
-
-// The same for one row of kernels that load row by row.
+// Brings `bytes` at the ahead place of one row to the L2 cache.
 INLINE void look_ahead_row(const struct glint_tile_source *source, int row, int bytes) {
     const char *at = (const char *)source->ahead + (size_t)row * source->stride;
 #pragma GCC unroll 8
     for (int line = 0; line < (bytes + 63) / 64; line++)
         _mm_prefetch(at + 64 * line, _MM_HINT_T1);
+}
+
+// The same for LANES / n_part rows: part i of n_part of those from `row` on. Unpack functions do
+// this between their loads: spread like that it hides behind the unpacking, in one burst it would
+// gain nothing. (Not inlined, both would be functions without effect to the
+// compiler, and removed.)
+INLINE void look_ahead(const struct glint_tile_source *source, int row, int i, int n_part,
+                       int bytes) {
+    int n_row = LANES / n_part;
+#pragma GCC unroll 4
+    for (int r = 0; r < n_row; r++)
+        look_ahead_row(source, row + i * n_row + r, bytes);
 }
 
 // Where codes go: into the tile, or straight into the sums of one row of x, which then needs no
