@@ -6,10 +6,12 @@
 #include <string.h>
 
 static const char before[] = "<|start|>assistant to=user<|message|>";
-static const char opening[] = "<|start|>assistant"; // stays in front of the ids
 static const char behind[] = "<|eot|>";
 
-enum { MARK_BYTES = 48 };
+enum {
+    MARK_BYTES = 48,
+    OPENING_BYTES = sizeof("<|start|>assistant") - 1 // of `before`: stays in front of the ids
+};
 
 static struct glint_view mark_of(size_t index, char storage[MARK_BYTES]) {
     int n = snprintf(storage, MARK_BYTES, "\x1a replay of message %zu \x1a", index);
@@ -73,7 +75,7 @@ bool glint_replay_find(const struct glint_sink *text, const struct glint_replays
         if (!glint_view_equal(found, mark_of(replays->data[n].index, storage)) ||
             !has_around(&text->bytes, range))
             continue;
-        size_t n_cut = (sizeof before - 1) - (sizeof opening - 1);
+        size_t n_cut = (sizeof before - 1) - OPENING_BYTES;
         splices[n] = (struct glint_chat_splice){.begin = range.begin - n_cut,
                                                 .end = range.end + sizeof behind - 1,
                                                 .ids = replays->data[n].ids,
