@@ -4,6 +4,7 @@
 #include "draft/draft.h"
 
 #include "base/alloc.h"
+#include "batch/kv_ring.h"
 #include "layer/layer.h"
 
 enum {
@@ -273,6 +274,40 @@ enum glint_status glint_draft_keep(struct glint_draft *draft, const struct glint
 void glint_draft_truncate(struct glint_draft *draft, int i_sequence, int length) {
     if (glint_kv_length(draft->kv, i_sequence) > length)
         glint_kv_truncate(draft->kv, i_sequence, length);
+}
+
+// ---- keeping and putting back ---------------------------------------------------------------
+
+// Context rows that proposals after `length` tokens can see.
+static int seen_rows(const struct glint_draft *draft, int length) {
+    int most = draft->drafter.config.base.window - 1; // a row of the block sees itself too
+    return length < most ? length : most;
+}
+
+size_t glint_draft_context_bytes(const struct glint_draft *draft, int length) {
+    return glint_kv_ring_bytes(draft->kv, seen_rows(draft, length));
+}
+
+enum glint_status glint_draft_save(struct glint_draft *draft, int i_sequence, int length, int held,
+                                   void *bytes, struct glint_error *err) {
+    GLINT_TRY(glint_draft_catch_up(draft, i_sequence, held, err));
+    int n = seen_rows(draft, length), begin = glint_kv_ring_begin(draft->kv, i_sequence);
+    GLINT_REQUIRE(length >= 0 && length <= held && (n == 0 || length - n >= begin), err);
+    glint_kv_ring_read(draft->kv, i_sequence, draft->backend, length - n, n, bytes);
+    return draft->backend->sync(draft->backend, err);
+}
+
+enum glint_status glint_draft_restore(struct glint_draft *draft, int i_sequence, int length,
+                                      const void *bytes, struct glint_error *err) {
+    int n = seen_rows(draft, length);
+    glint_kv_truncate(draft->kv, i_sequence, 0);
+    for (int at = 0, take; at < length; at += take) {
+        take = length - at < WAITING ? length - at : WAITING;
+        GLINT_TRY(glint_kv_reserve(draft->kv, i_sequence, take, err));
+        glint_kv_commit(draft->kv, i_sequence, take);
+    }
+    glint_kv_ring_write(draft->kv, i_sequence, draft->backend, length - n, n, bytes);
+    return draft->backend->sync(draft->backend, err);
 }
 
 // ---- proposing ------------------------------------------------------------------------------

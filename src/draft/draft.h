@@ -57,6 +57,18 @@ void glint_draft_truncate(struct glint_draft *draft, int i_sequence, int length)
 enum glint_status glint_draft_catch_up(struct glint_draft *draft, int i_sequence, int length,
                                        struct glint_error *err);
 
+// What has to be kept to go on proposing after the first `length` tokens of a sequence: the context
+// rows of the last window, as bytes (batch/kv_ring.h). Put back, proposals are the same to the bit.
+size_t glint_draft_context_bytes(const struct glint_draft *draft, int length);
+// Copies them out [glint_draft_context_bytes(length)]. The sequence holds `held` tokens, with which
+// the context first catches up; the target can be cut to `length`.
+enum glint_status glint_draft_save(struct glint_draft *draft, int i_sequence, int length, int held,
+                                   void *bytes, struct glint_error *err);
+// The sequence's context is dropped and becomes the saved one: it holds `length` tokens now. It
+// can be cut to these and to nothing, not in between.
+enum glint_status glint_draft_restore(struct glint_draft *draft, int i_sequence, int length,
+                                      const void *bytes, struct glint_error *err);
+
 struct glint_draft_ask {
     int i_sequence;
     int length;     // tokens held; the context has caught up
