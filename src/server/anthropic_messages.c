@@ -13,6 +13,7 @@
 struct conversion {
     struct glint_json_writer w; // the array of messages
     const struct glint_fields *fields;
+    struct glint_media *media;
     char path[60]; // "messages[3]", for refusals
 };
 
@@ -85,57 +86,66 @@ static bool put_system(struct conversion *c) {
 
 // ---- blocks -----------------------------------------------------------------------------------
 
-// Text and pictures as parts of content; other blocks are refused.
-static bool put_part(struct conversion *c, const struct glint_json *block) {
+// Text and pictures as parts of content; other blocks are refused. at: ".content[2]", the block's
+// place in its message.
+static bool put_part(struct conversion *c, const struct glint_json *block, const char *at) {
     struct glint_view text;
     const struct glint_json *source = glint_json_get(block, "source");
+    bool is_document = is_type(block, "document");
     bool is_text =
         is_type(block, "text") && glint_json_to_string(glint_json_get(block, "text"), &text);
-    if (is_type(block, "document") && is_type(source, "text"))
+    if (is_document && is_type(source, "text"))
         is_text = glint_json_to_string(glint_json_get(source, "data"), &text);
-    if (!is_text && !is_type(block, "image"))
-        return refuse(c, ".content",
-                      "expected blocks of text, image, thinking, tool_use or "
-                      "tool_result");
+    if (!is_text && is_type(block, "image")) {
+        char path[GLINT_MEDIA_PATH];
+        snprintf(path, sizeof path, "%s%s", c->path, at);
+        return glint_media_put_part(c->media, &c->w, block, path, c->fields->error);
+    }
+    if (!is_text && is_document)
+        return refuse(c, at, "a document must be plain text here; send its pages as images");
+    if (!is_text)
+        return refuse(c, at, "expected a block of text, image, thinking, tool_use or tool_result");
     glint_json_begin_object(&c->w);
     glint_json_key(&c->w, "type");
-    glint_json_text(&c->w, is_text ? "text" : "image_url");
-    if (is_text) {
-        glint_json_key(&c->w, "text");
-        glint_json_string(&c->w, text);
-    } else {
-        glint_json_key(&c->w, "source");
-        glint_json_value(&c->w, source);
-    }
+    glint_json_text(&c->w, "text");
+    glint_json_key(&c->w, "text");
+    glint_json_string(&c->w, text);
     glint_json_end_object(&c->w);
     return true;
 }
 
-// A string or a list of blocks as the content of a message that has been begun.
-static bool put_content(struct conversion *c, const struct glint_json *content) {
+// A string or a list of blocks as the content of a message that has been begun. at: where the list
+// stands in the message.
+static bool put_content(struct conversion *c, const struct glint_json *content, const char *at) {
     bool ok = true;
+    unsigned i = 0;
     glint_json_key(&c->w, "content");
     if (glint_json_is(content, GLINT_JSON_STRING)) {
         glint_json_string(&c->w, content->text);
         return true;
     }
     glint_json_begin_array(&c->w);
-    for (const struct glint_json *b = glint_json_first(content); b && ok; b = b->next)
-        ok = put_part(c, b);
+    for (const struct glint_json *b = glint_json_first(content); b && ok; b = b->next, i++) {
+        char place[60];
+        snprintf(place, sizeof place, "%s[%u]", at, i);
+        ok = put_part(c, b, place);
+    }
     glint_json_end_array(&c->w);
     return ok;
 }
 
-static bool put_result(struct conversion *c, const struct glint_json *block) {
+static bool put_result(struct conversion *c, const struct glint_json *block, const char *at) {
     struct glint_view id;
+    char inside[60];
+    snprintf(inside, sizeof inside, "%s.content", at);
     if (!glint_json_to_string(glint_json_get(block, "tool_use_id"), &id))
-        return refuse(c, ".content", "a tool_result needs a tool_use_id");
+        return refuse(c, at, "a tool_result needs a tool_use_id");
     glint_json_begin_object(&c->w);
     glint_json_key(&c->w, "role");
     glint_json_text(&c->w, "tool");
     glint_json_key(&c->w, "tool_call_id");
     glint_json_string(&c->w, id);
-    bool ok = put_content(c, glint_json_get(block, "content"));
+    bool ok = put_content(c, glint_json_get(block, "content"), inside);
     glint_json_end_object(&c->w);
     return ok;
 }
@@ -143,7 +153,10 @@ static bool put_result(struct conversion *c, const struct glint_json *block) {
 // Blocks of a user: results as they come, the rest together in messages between them.
 static bool put_user(struct conversion *c, const struct glint_json *content) {
     bool open = false, ok = true;
-    for (const struct glint_json *b = glint_json_first(content); b && ok; b = b->next) {
+    unsigned i = 0;
+    for (const struct glint_json *b = glint_json_first(content); b && ok; b = b->next, i++) {
+        char at[40];
+        snprintf(at, sizeof at, ".content[%u]", i);
         bool result = is_type(b, "tool_result");
         if (open && result) {
             glint_json_end_array(&c->w);
@@ -158,7 +171,7 @@ static bool put_user(struct conversion *c, const struct glint_json *content) {
             glint_json_begin_array(&c->w);
             open = true;
         }
-        ok = result ? put_result(c, b) : put_part(c, b);
+        ok = result ? put_result(c, b, at) : put_part(c, b, at);
     }
     if (open) {
         glint_json_end_array(&c->w);
@@ -254,14 +267,15 @@ static bool put_message(struct conversion *c, const struct glint_json *message) 
     glint_json_begin_object(&c->w);
     glint_json_key(&c->w, "role");
     glint_json_string(&c->w, role->text);
-    bool ok = put_content(c, content);
+    bool ok = put_content(c, content, ".content");
     glint_json_end_object(&c->w);
     return ok;
 }
 
 static bool read_messages(struct glint_chat_job *job, const struct glint_fields *fields) {
     const struct glint_json *messages = glint_field(fields, "messages");
-    struct conversion c = {{.out = &job->messages, .style = GLINT_JSON_COMPACT}, fields, ""};
+    struct conversion c = {
+        {.out = &job->messages, .style = GLINT_JSON_COMPACT}, fields, &job->media, ""};
     unsigned i = 0;
     if (!glint_json_is(messages, GLINT_JSON_ARRAY) || messages->n == 0)
         return glint_field_refuse(fields, "messages", "a list with a message at least");
@@ -368,6 +382,7 @@ bool glint_anthropic_read(struct glint_chat_job *job, const struct glint_json *r
            read_tool_choice(job, &fields) && read_thinking(job, &fields) &&
            glint_sampling_read(&job->sampling, &fields, defaults) &&
            glint_field_int(&fields, "max_tokens", 1, INT32_MAX, &job->n_predict) &&
+           glint_field_int(&fields, "image_max_tokens", 1, 4096, &job->image_max_tokens) &&
            glint_chat_job_read_stops(job, &fields, "stop_sequences") &&
            glint_field_unsupported(&fields, "mcp_servers", -1);
 }

@@ -10,6 +10,7 @@ void glint_chat_job_fini(struct glint_chat_job *job) {
     glint_buffer_fini(&job->tools);
     glint_buffer_fini(&job->variables);
     glint_buffer_fini(&job->schema);
+    glint_media_fini(&job->media);
     glint_sampling_fini(&job->sampling);
 }
 

@@ -4,12 +4,15 @@
 #define GLINT_SERVER_CHAT_JOB_H
 
 #include "server/exchange.h"
+#include "server/media.h"
 #include "server/sampling_request.h"
 
 enum { GLINT_CHAT_MAX_STOPS = 16, GLINT_CHAT_MAX_CHOICES = 8 };
 
 struct glint_chat_job {                             // all-zero is a valid empty one
     struct glint_buffer messages, tools, variables; // JSON texts; empty: absent
+    struct glint_media media;                       // of the messages, put there by media.h
+    int64_t image_max_tokens;                       // of each picture; 0: the server's
     const char *effort;                             // NULL: the server's
     bool continue_final, no_generation_prompt;
     const char *tool_choice; // NULL or "auto", "none", "required", or a tool's name

@@ -107,7 +107,8 @@ static bool read_limits(struct glint_chat_job *job, const struct glint_fields *f
     int64_t n_choices = 1;
     bool ok = glint_field_int(fields, "max_tokens", -1, INT32_MAX, &job->n_predict) &&
               glint_field_int(fields, "max_completion_tokens", -1, INT32_MAX, &job->n_predict) &&
-              glint_field_int(fields, "n", 1, GLINT_CHAT_MAX_CHOICES, &n_choices);
+              glint_field_int(fields, "n", 1, GLINT_CHAT_MAX_CHOICES, &n_choices) &&
+              glint_field_int(fields, "image_max_tokens", 1, 4096, &job->image_max_tokens);
     job->n_choices = (int)n_choices;
     return ok;
 }
@@ -140,7 +141,9 @@ static bool read_template(struct glint_chat_job *job, const struct glint_fields 
         return glint_field_refuse(fields, "messages", "a list with a message at least");
     if (variables && !glint_json_is(variables, GLINT_JSON_OBJECT))
         return glint_field_refuse(fields, "chat_template_kwargs", "an object");
-    glint_json_put_value(&job->messages, messages, GLINT_JSON_COMPACT);
+    struct glint_json_writer w = {.out = &job->messages, .style = GLINT_JSON_COMPACT};
+    if (!glint_media_put_messages(&job->media, &w, messages, fields->error))
+        return false;
     if (variables)
         glint_json_put_value(&job->variables, variables, GLINT_JSON_COMPACT);
     if (!glint_field_bool(fields, "continue_final_message", &job->continue_final) ||
