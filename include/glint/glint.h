@@ -120,6 +120,14 @@ struct glint_engine_info {
 };
 struct glint_engine_info glint_engine_info(const struct glint_engine *engine);
 
+// What lists of models show.
+struct glint_model_card {
+    char architecture[64];   // general.architecture of the file
+    const char *weight_type; // that most bytes are of: "Q4_K"
+    uint64_t n_param;        // values of all tensors
+};
+struct glint_model_card glint_engine_card(const struct glint_engine *engine);
+
 // ---- session --------------------------------------------------------------------------------
 
 struct glint_session;
@@ -325,6 +333,8 @@ enum glint_status glint_detokenizer_set_stops(struct glint_detokenizer *detokeni
                                               struct glint_error *err);
 // A stop string has come: nothing more is given out.
 bool glint_detokenizer_is_done(const struct glint_detokenizer *detokenizer);
+// The stop string that came, until the close; "" before.
+const char *glint_detokenizer_stop(const struct glint_detokenizer *detokenizer);
 // What is left at the end of the stream.
 const char *glint_detokenizer_flush(struct glint_detokenizer *detokenizer, size_t *n);
 
@@ -448,6 +458,8 @@ enum glint_status glint_chat_open(struct glint_chat **chat, const struct glint_e
 void glint_chat_close(struct glint_chat **chat);
 // False for a template of another dialect, whose output glint_turn cannot take apart.
 bool glint_chat_is_native(const struct glint_chat *chat);
+// The template's text [*n], not terminated; lives as long as the engine.
+const char *glint_chat_template(const struct glint_chat *chat, size_t *n);
 
 // A past turn that stands in the prompt as the very ids it was sampled with, because rendering its
 // message again may give others: all that followed "<|start|>assistant", through <|eot|>.
@@ -501,7 +513,7 @@ enum glint_turn_kind {
     GLINT_TURN_CALL,      // a call begins: index, and its name as text
     GLINT_TURN_ARGUMENTS, // of that call: JSON text of an object, in one piece or several
     GLINT_TURN_REMAINS,   // text that is part of no message: unfinished calls, stray headers
-    GLINT_TURN_FINISH,    // reason; only REMAINS may follow
+    GLINT_TURN_FINISH,    // reason, and as text the stop string if one came; then REMAINS only
 };
 enum glint_turn_reason { GLINT_FINISH_STOP, GLINT_FINISH_LENGTH, GLINT_FINISH_TOOL_CALLS };
 const char *glint_turn_reason_name(enum glint_turn_reason reason); // "stop", ...

@@ -11,6 +11,7 @@
 
 struct glint_chat {
     struct glint_template *compiled;
+    struct glint_view source; // of the file, or the publisher's
     bool native;
 };
 
@@ -22,6 +23,7 @@ enum glint_status glint_chat_open(struct glint_chat **chat, const struct glint_e
     *chat = glint_alloc(1, sizeof **chat);
     if (!*chat)
         return glint_fail(err, GLINT_E_NOMEM, "chat: no memory");
+    (*chat)->source = source;
     (*chat)->native = glint_chat_is_dialect(source);
     enum glint_status status = glint_template_open(&(*chat)->compiled, source, err);
     if (status != GLINT_OK) {
@@ -40,6 +42,11 @@ void glint_chat_close(struct glint_chat **chat) {
 
 bool glint_chat_is_native(const struct glint_chat *chat) {
     return chat->native;
+}
+
+const char *glint_chat_template(const struct glint_chat *chat, size_t *n) {
+    *n = chat->source.n;
+    return chat->source.data;
 }
 
 // A JSON text of the request as a value of the caller's; undefined when absent or null.

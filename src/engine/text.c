@@ -102,6 +102,10 @@ bool glint_detokenizer_is_done(const struct glint_detokenizer *detokenizer) {
     return detokenizer->done;
 }
 
+const char *glint_detokenizer_stop(const struct glint_detokenizer *detokenizer) {
+    return detokenizer->done ? detokenizer->stops.held.data : "";
+}
+
 // What has been decoded goes past the stop strings into out.
 static void look_for_stops(struct glint_detokenizer *d) {
     size_t n_used;

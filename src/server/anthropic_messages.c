@@ -401,7 +401,7 @@ void glint_anthropic_messages(struct glint_exchange *x) {
     bool limited = glint_field(&fields, "max_tokens") != NULL;
     if ((limited || glint_field_refuse(&fields, "max_tokens", "a number")) &&
         glint_anthropic_read(&job, root, &defaults, &x->refusal) &&
-        glint_anthropic_voice_open(&voice, root, x, &job, &x->refusal))
+        glint_anthropic_voice_open(&voice, root, x, &x->refusal))
         glint_chat_job_start(&job, x, voice);
     else
         glint_exchange_refuse(x, &x->refusal);

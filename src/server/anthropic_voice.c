@@ -15,15 +15,13 @@ struct message_voice {
     struct glint_voice voice;
     char id[GLINT_RANDOM_ID_BYTES];
     char model[200];
-    char stop[200]; // the stop sequence, when there is only one
+    struct glint_buffer stop; // the stop sequence that ended it
     char request_id[65];
-    bool has_stops;
     enum block block;           // that is open
     int n_blocks;               // begun so far
     struct glint_buffer blocks; // not streamed: JSON of those begun, without the brackets
     struct glint_usage usage;
     const char *stop_reason;
-    bool by_stop;
 };
 
 static struct glint_json_writer begin_event(struct glint_buffer *out, const char *type) {
@@ -60,8 +58,8 @@ static void put_stop(struct glint_json_writer *w, const struct message_voice *v)
     else
         glint_json_null(w);
     glint_json_key(w, "stop_sequence");
-    if (v->by_stop && v->stop[0])
-        glint_json_text(w, v->stop);
+    if (v->stop.n != 0)
+        glint_json_string(w, (struct glint_view){v->stop.data, v->stop.n});
     else
         glint_json_null(w);
 }
@@ -85,8 +83,9 @@ static void put_head(struct glint_json_writer *w, const struct message_voice *v)
 static void keep_finish(struct message_voice *v, const struct glint_note *note) {
     static const char *const reasons[] = {"end_turn", "max_tokens", "tool_use"};
     v->usage = note->usage;
-    v->by_stop = note->by_stop && v->has_stops && note->reason == GLINT_FINISH_STOP;
-    v->stop_reason = v->by_stop ? "stop_sequence" : reasons[note->reason];
+    if (note->reason == GLINT_FINISH_STOP)
+        glint_buffer_append(&v->stop, note->text, note->n);
+    v->stop_reason = v->stop.n != 0 ? "stop_sequence" : reasons[note->reason];
 }
 
 // Members of an empty block of this kind; a call's note gives its name.
@@ -306,12 +305,12 @@ static void end_whole(struct glint_voice *voice, struct glint_buffer *out) {
 static void close_voice(struct glint_voice *voice) {
     struct message_voice *v = (struct message_voice *)voice;
     glint_buffer_fini(&v->blocks);
+    glint_buffer_fini(&v->stop);
     glint_free(v);
 }
 
 bool glint_anthropic_voice_open(struct glint_voice **out, const struct glint_json *root,
-                                const struct glint_exchange *x, const struct glint_chat_job *job,
-                                struct glint_api_error *error) {
+                                const struct glint_exchange *x, struct glint_api_error *error) {
     struct glint_fields fields = {root, error};
     const char *model = x->server->model;
     bool stream = false;
@@ -333,9 +332,6 @@ bool glint_anthropic_voice_open(struct glint_voice **out, const struct glint_jso
     glint_random_id(v->id, "msg_");
     snprintf(v->request_id, sizeof v->request_id, "%s", x->request_id);
     glint_utf8_copy(v->model, sizeof v->model, model);
-    v->has_stops = job->n_stops != 0;
-    if (job->n_stops == 1 && strlen(job->stops[0]) < sizeof v->stop)
-        memcpy(v->stop, job->stops[0], strlen(job->stops[0]));
     *out = &v->voice;
     return true;
 }

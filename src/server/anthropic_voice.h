@@ -8,6 +8,6 @@
 // Reads stream and model of the request. False after filling error.
 bool glint_anthropic_voice_open(struct glint_voice **voice, const struct glint_json *root,
                                 const struct glint_exchange *exchange,
-                                const struct glint_chat_job *job, struct glint_api_error *error);
+                                struct glint_api_error *error);
 
 #endif

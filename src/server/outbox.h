@@ -16,7 +16,7 @@ enum glint_note_kind {
     GLINT_NOTE_ARGUMENTS, // of that call: a piece of JSON text
     GLINT_NOTE_TOKEN,     // the next content note holds this token: its bytes, logprob, id
     GLINT_NOTE_TOP,       // a likely alternative to the token before
-    GLINT_NOTE_FINISH,    // reason, usage, stop
+    GLINT_NOTE_FINISH,    // reason, usage, and as text the stop string that came, if one did
     GLINT_NOTE_FAIL,      // status, text; nothing of this choice follows
 };
 
@@ -38,7 +38,6 @@ struct glint_note {
     struct glint_usage usage;
     bool no_logprob;  // TOKEN: nothing stood before it
     bool special;     // TOKEN: a control token, which is in no text
-    bool by_stop;     // FINISH: a stop string of the request ended it
     const char *text; // [n], terminated; valid while the batch taken is
     size_t n;
 };

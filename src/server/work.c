@@ -50,6 +50,7 @@ static void on_event(void *user, const struct glint_turn_event *event) {
         break;
     case GLINT_TURN_FINISH:
         work->reason = event->reason;
+        glint_buffer_append(&work->stop, event->text, event->n);
         break;
     case GLINT_TURN_REMAINS:
         break;
@@ -91,6 +92,7 @@ void glint_work_close(struct glint_work **work_in) {
     glint_detokenizer_close(&work->detokenizer);
     glint_buffer_fini(&work->bias);
     glint_buffer_fini(&work->unsure);
+    glint_buffer_fini(&work->stop);
     glint_free(work->ids);
     if (work->outbox)
         glint_outbox_finish(work->outbox);
@@ -255,6 +257,7 @@ enum glint_status glint_work_finish(struct glint_work *work, bool limit, struct 
         if (rest.n != 0)
             on_event(work, &rest);
         settle_tokens(work, true);
+        glint_buffer_append_text(&work->stop, glint_detokenizer_stop(work->detokenizer));
     }
     if (limit)
         work->reason = GLINT_FINISH_LENGTH; // also when a stop token before it was ignored
@@ -263,11 +266,11 @@ enum glint_status glint_work_finish(struct glint_work *work, bool limit, struct 
         work->usage.prefill_ms = now - work->started_ms;
     else
         work->usage.decode_ms = now - work->first_ms;
-    int32_t last = work->n_ids > work->usage.n_prompt ? work->ids[work->n_ids - 1] : -1;
     struct glint_note note = {.kind = GLINT_NOTE_FINISH,
                               .choice = work->choice,
                               .reason = work->reason,
-                              .by_stop = !limit && !glint_is_stop(work->engine, last),
+                              .text = work->stop.n ? work->stop.data : "",
+                              .n = work->stop.n,
                               .usage = work->usage};
     glint_outbox_put(work->outbox, &note);
     work->phase = GLINT_WORK_OVER;

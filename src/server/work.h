@@ -40,6 +40,7 @@ struct glint_work {
     struct glint_buffer unsure;    // their TOKEN and TOP notes, for the next content note
     bool done;                     // the turn has ended
     enum glint_turn_reason reason; // STOP until the turn says otherwise
+    struct glint_buffer stop;      // the stop string that ended the turn
     struct glint_usage usage;
     double arrived_ms, started_ms, first_ms;
     struct glint_work *next;

@@ -66,6 +66,10 @@ void glint_stream_end(struct glint_stream *s, bool limit) {
     event.reason = limit                                  ? GLINT_FINISH_LENGTH
                    : s->count.n_calls != 0 && !s->stopped ? GLINT_FINISH_TOOL_CALLS
                                                           : GLINT_FINISH_STOP;
+    if (s->stopped && s->stops.held.n != 0) {
+        event.text = s->stops.held.data;
+        event.n = s->stops.held.n;
+    }
     if (s->options.on_event && !s->failed)
         s->options.on_event(s->options.context, &event);
 }

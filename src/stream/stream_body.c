@@ -94,8 +94,8 @@ static void put_visible(struct glint_stream *s, const char *data, size_t n) {
     s->stopped = true;
     struct glint_view match = view_of(&s->stops.held);
     glint_stream_remains(s, match.data, match.n);
+    glint_stream_end(s, false); // names the match
     glint_buffer_clear(&s->stops.held);
-    glint_stream_end(s, false);
     glint_stream_remains(s, data + n_used, n - n_used);
 }
 

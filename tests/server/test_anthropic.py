@@ -141,6 +141,9 @@ class Anthropic(unittest.TestCase):
         self.assertEqual((message["stop_reason"], message["stop_sequence"]),
                          ("stop_sequence", "85"))
         self.assertNotIn("85", message["content"][-1]["text"])
+        message = self.ask(stop_sequences=["never", "85", "84"])  # the one that came is told
+        self.assertEqual((message["stop_reason"], message["stop_sequence"]),
+                         ("stop_sequence", "85"))
 
     def test_forced_and_prefilled(self):
         message = self.ask(tools=WEATHER, tool_choice={"type": "tool", "name": "get_weather"})
