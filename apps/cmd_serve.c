@@ -15,6 +15,7 @@
 enum {
     OPT_HOST = 1,
     OPT_PORT,
+    OPT_OLLAMA,
     OPT_ALIAS,
     OPT_PARALLEL,
     OPT_CACHE,
@@ -37,6 +38,10 @@ static const struct glint_option options[] = {
      "ADDRESS",
      "address to listen on (127.0.0.1: this machine alone;\n0.0.0.0: everybody), or a path.sock"},
     {OPT_PORT, {"port"}, "N", "port (8080); 0 takes any free one"},
+    {OPT_OLLAMA,
+     {"ollama-port"},
+     "N",
+     "speak Ollama's protocol too, on this port (its clients\nlook at 11434)"},
     {OPT_ALIAS, {"a", "alias"}, "NAME", "name of the model for clients (default: from the file)"},
     {OPT_PARALLEL, {"np", "parallel"}, "N", "answers generated at the same time (4)"},
     {OPT_CACHE,
@@ -71,7 +76,7 @@ static const struct glint_option options[] = {
 static const struct glint_command command = {
     "serve",
     "[-m MODEL] [--host ADDRESS] [--port N] [-np N] [--api-key KEY]",
-    "An HTTP server that speaks OpenAI's and Anthropic's protocols.",
+    "An HTTP server that speaks OpenAI's, Anthropic's and Ollama's protocols.",
     options,
 };
 
@@ -104,6 +109,8 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         return true;
     case OPT_PORT:
         return glint_options_int32(state, 0, 65535, &params->port);
+    case OPT_OLLAMA:
+        return glint_options_int32(state, 0, 65535, &params->ollama_port);
     case OPT_ALIAS:
         params->alias = state->value;
         return true;
@@ -204,6 +211,8 @@ static void print_hints(const struct glint_server *server, const struct serve *s
     fprintf(stderr, "%s is ready at %s: %d answers at once, context %d tokens, %s %s\n",
             glint_server_model(server), url, serve->params.engine.n_session, info.n_context,
             info.device, info.tier);
+    if (glint_server_ollama_url(server))
+        fprintf(stderr, "  Ollama clients: OLLAMA_HOST=%s\n", glint_server_ollama_url(server));
     if (strncmp(url, "unix:", 5) == 0)
         return;
     fprintf(stderr,

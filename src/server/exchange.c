@@ -44,6 +44,14 @@ const char *glint_exchange_header(const struct glint_exchange *x, const char *na
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
+const char *glint_exchange_argument(const struct glint_exchange *x, const char *name) {
+    const char *value = NULL;
+    size_t n = 0;
+    bool there = MHD_lookup_connection_value_n(x->connection, MHD_GET_ARGUMENT_KIND, name,
+                                               strlen(name), &value, &n) == MHD_YES;
+    return there ? (value ? value : "") : NULL;
+}
+
 static void add_headers(struct glint_exchange *x, struct MHD_Response *response,
                         const char *content_type) {
     const char *origin = x->server->params.cors_origin;
@@ -93,7 +101,7 @@ void glint_exchange_answer_json(struct glint_exchange *x, struct glint_buffer *b
 
 void glint_exchange_refuse(struct glint_exchange *x, const struct glint_api_error *error) {
     struct glint_buffer body = {.data = NULL};
-    enum glint_protocol protocol = x->route ? x->route->protocol : GLINT_PROTOCOL_OPENAI;
+    enum glint_protocol protocol = x->route ? x->route->protocol : x->door->protocol;
     glint_api_error_put(error, protocol, x->request_id, &body);
     glint_exchange_answer(x, error->status, "application/json", &body);
 }

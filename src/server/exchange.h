@@ -26,18 +26,29 @@ struct glint_route {
     void (*handle)(struct glint_exchange *exchange); // answers exactly once
 };
 
+// A socket that the server listens on.
+struct glint_door {
+    struct glint_server *server;
+    struct MHD_Daemon *daemon;
+    enum glint_protocol protocol; // OPENAI or OLLAMA: whose paths come first
+    const char *host;
+    bool local; // only this machine can connect: Host is checked
+    char url[300];
+    char unix_path[120]; // removed at the end; empty: none
+};
+
+enum { GLINT_SERVER_DOORS = 2 };
+
 struct glint_server {
     struct glint_server_params params;
     struct glint_metrics *metrics;
     struct glint_engine_thread *engine;
     struct glint_watch *watch;
-    struct MHD_Daemon *daemon;
-    char url[300];
-    char unix_path[120]; // removed at the end; empty: none
-    char model[200];     // the name clients see
+    struct glint_door doors[GLINT_SERVER_DOORS];
+    int n_doors;
+    char model[200]; // the name clients see
     uint64_t key_salt;
     int64_t created; // Unix time
-    bool local;      // only this machine can connect: Host is checked
     // Exchanges that generate, and whether new ones are refused: they order nothing else.
     _Atomic int n_active;
     _Atomic bool draining;
@@ -59,6 +70,7 @@ struct glint_voice {
 
 struct glint_exchange {
     struct glint_server *server;
+    const struct glint_door *door;
     const struct glint_route *route; // NULL: none matches
     const char *rest;                // of the path, for routes that end in "/*"
     struct glint_buffer body;
@@ -91,6 +103,8 @@ struct glint_request_defaults glint_exchange_defaults(const struct glint_exchang
 bool glint_exchange_parse(struct glint_exchange *exchange, struct glint_json_doc **doc);
 // A header of the request; NULL when absent.
 const char *glint_exchange_header(const struct glint_exchange *exchange, const char *name);
+// An argument after the path's "?"; NULL when absent, "" without a value.
+const char *glint_exchange_argument(const struct glint_exchange *exchange, const char *name);
 // Takes over the body, which it frees.
 void glint_exchange_answer(struct glint_exchange *exchange, int status, const char *content_type,
                            struct glint_buffer *body);

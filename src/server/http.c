@@ -26,7 +26,8 @@ enum {
 
 static void on_connection(void *user, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code) {
-    struct glint_server *server = user;
+    const struct glint_door *door = user;
+    struct glint_server *server = door->server;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -45,7 +46,8 @@ static struct glint_peer *peer_of(struct MHD_Connection *connection) {
 }
 
 static void *on_request_line(void *user, const char *uri, struct MHD_Connection *connection) {
-    struct glint_server *server = user;
+    const struct glint_door *door = user;
+    struct glint_server *server = door->server;
     (void)uri;
     glint_watch_stage(server->watch, peer_of(connection), GLINT_PEER_HEAD, NULL);
     return NULL;
@@ -75,7 +77,8 @@ static void say_request(const struct glint_exchange *x) {
 
 static void on_completed(void *user, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode code) {
-    struct glint_server *server = user;
+    const struct glint_door *door = user;
+    struct glint_server *server = door->server;
     struct glint_exchange *x = *context;
     (void)code;
     *context = NULL;
@@ -130,11 +133,11 @@ static void check_engine(struct glint_exchange *x) {
 static void check_head(struct glint_exchange *x, const char *method) {
     struct glint_server *server = x->server;
     const char *length = glint_exchange_header(x, "Content-Length");
-    struct glint_route_found found = glint_route_find(method, x->path);
+    struct glint_route_found found = glint_route_find(x->door->protocol, method, x->path);
     x->route = found.route;
     x->rest = found.rest;
-    if (server->local &&
-        !glint_guard_host_is_local(glint_exchange_header(x, "Host"), server->params.host)) {
+    if (x->door->local &&
+        !glint_guard_host_is_local(glint_exchange_header(x, "Host"), x->door->host)) {
         glint_metrics_count(server->metrics, GLINT_COUNT_REJECTED_HOST, 1);
         glint_api_fail(&x->refusal, 403, NULL,
                        "Host: expected localhost or 127.0.0.1: this server answers its own "
@@ -156,12 +159,15 @@ static void check_head(struct glint_exchange *x, const char *method) {
     }
 }
 
-static struct glint_exchange *begin(struct glint_server *server, struct MHD_Connection *connection,
-                                    const char *url, const char *method) {
+static struct glint_exchange *begin(const struct glint_door *door,
+                                    struct MHD_Connection *connection, const char *url,
+                                    const char *method) {
+    struct glint_server *server = door->server;
     struct glint_exchange *x = glint_alloc(1, sizeof *x);
     if (!x)
         return NULL;
     x->server = server;
+    x->door = door;
     x->connection = connection;
     x->peer = peer_of(connection);
     x->began_ms = glint_clock_ms();
@@ -209,7 +215,7 @@ static void preflight(struct glint_exchange *x) {
     if (!response)
         return;
     MHD_add_response_header(response, "Access-Control-Allow-Origin", x->server->params.cors_origin);
-    MHD_add_response_header(response, "Access-Control-Allow-Methods", "GET, POST, OPTIONS");
+    MHD_add_response_header(response, "Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
     if (asked)
         MHD_add_response_header(response, "Access-Control-Allow-Headers", asked);
     MHD_add_response_header(response, "Access-Control-Max-Age", "86400");
@@ -240,17 +246,17 @@ static enum MHD_Result complete(struct glint_exchange *x, const char *method) {
 static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *n, void **context) {
-    struct glint_server *server = user;
+    const struct glint_door *door = user;
     struct glint_exchange *x = *context;
     (void)version;
     if (!x) {
-        *context = x = begin(server, connection, url, method);
+        *context = x = begin(door, connection, url, method);
         if (!x)
             return MHD_NO;
         uint64_t length = 0;
         const char *header = glint_exchange_header(x, "Content-Length");
         if (header && sscanf(header, "%20lu", &length) == 1 && x->refusal.status == 0 &&
-            length > server->params.max_body_bytes)
+            length > door->server->params.max_body_bytes)
             refuse_body(x);
         if (x->refusal.status != 0 && glint_exchange_header(x, "Expect"))
             glint_exchange_refuse(x, &x->refusal);
@@ -266,18 +272,18 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
 
 // ---- the daemon -------------------------------------------------------------------------------
 
-enum glint_status glint_http_start(struct glint_server *server, int fd, struct glint_error *err) {
-    const struct glint_server_params *params = &server->params;
+enum glint_status glint_http_start(struct glint_door *door, int fd, struct glint_error *err) {
+    const struct glint_server_params *params = &door->server->params;
     unsigned n_threads = (unsigned)params->n_threads;
-    server->daemon = MHD_start_daemon(
+    door->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
-        on_request, server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
+        on_request, door, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
         n_threads > 1 ? n_threads : 0, MHD_OPTION_CONNECTION_LIMIT, (unsigned)params->n_connections,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEADER_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_URI_LOG_CALLBACK,
-        on_request_line, server, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (!server->daemon) {
+        (size_t)HEADER_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, door, MHD_OPTION_URI_LOG_CALLBACK,
+        on_request_line, door, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (!door->daemon) {
         close(fd);
         return glint_fail(err, GLINT_E_IO,
                           "server: libmicrohttpd cannot start (too many open "
@@ -286,14 +292,14 @@ enum glint_status glint_http_start(struct glint_server *server, int fd, struct g
     return GLINT_OK;
 }
 
-void glint_http_quiesce(struct glint_server *server) {
-    int fd = MHD_quiesce_daemon(server->daemon);
+void glint_http_quiesce(struct glint_door *door) {
+    int fd = MHD_quiesce_daemon(door->daemon);
     if (fd >= 0)
         close(fd);
 }
 
-void glint_http_stop(struct glint_server *server) {
-    if (server->daemon)
-        MHD_stop_daemon(server->daemon);
-    server->daemon = NULL;
+void glint_http_stop(struct glint_door *door) {
+    if (door->daemon)
+        MHD_stop_daemon(door->daemon);
+    door->daemon = NULL;
 }

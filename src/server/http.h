@@ -5,10 +5,10 @@
 
 #include "server/exchange.h"
 
-// Serves the listening socket fd, which it takes over. server->daemon is set.
-enum glint_status glint_http_start(struct glint_server *server, int fd, struct glint_error *err);
+// Serves the door's listening socket fd, which it takes over. door->daemon is set.
+enum glint_status glint_http_start(struct glint_door *door, int fd, struct glint_error *err);
 // Accepts no more connections.
-void glint_http_quiesce(struct glint_server *server);
-void glint_http_stop(struct glint_server *server);
+void glint_http_quiesce(struct glint_door *door);
+void glint_http_stop(struct glint_door *door);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "server/anthropic_messages.h"
 #include "server/native_routes.h"
+#include "server/ollama_models.h"
 #include "server/openai_chat.h"
 #include "server/openai_completions.h"
 #include "server/openai_models.h"
@@ -28,7 +29,29 @@ static const struct glint_route routes[] = {
     {"POST", "/apply-template", GLINT_PROTOCOL_OPENAI, false, true, glint_native_template},
 };
 
-enum { N_ROUTES = sizeof routes / sizeof routes[0] };
+// Of the second socket, before all of the first's.
+static const struct glint_route ollama_routes[] = {
+    {"GET", "/", GLINT_PROTOCOL_OLLAMA, true, false, glint_ollama_root},
+    {"GET", "/api/version", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_version},
+    {"GET", "/api/tags", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_tags},
+    {"GET", "/api/ps", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_ps},
+    {"POST", "/api/show", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_show},
+    {"POST", "/api/pull", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},
+    {"POST", "/api/push", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},
+    {"POST", "/api/create", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},
+    {"POST", "/api/copy", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},
+    {"DELETE", "/api/delete", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},
+    {"POST", "/api/blobs/*", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},
+    {"GET", "/api/blobs/*", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},
+    {"POST", "/api/me", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_account},
+    {"POST", "/api/signout", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_account},
+    {"GET", "/api/status", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_account},
+};
+
+enum {
+    N_ROUTES = sizeof routes / sizeof routes[0],
+    N_OLLAMA = sizeof ollama_routes / sizeof ollama_routes[0],
+};
 
 // The part after the row's path; NULL when the path is another one.
 static const char *match(const char *pattern, const char *path) {
@@ -39,28 +62,38 @@ static const char *match(const char *pattern, const char *path) {
     return open_end && strncmp(pattern, path, n - 1) == 0 && path[n - 1] ? path + n - 1 : NULL;
 }
 
-static struct glint_route_found find(const char *method, const char *path) {
+static struct glint_route_found find_in(const struct glint_route *table, int n, const char *method,
+                                        const char *path) {
     struct glint_route_found found = {.route = NULL};
-    for (int i = 0; i < N_ROUTES; i++) {
-        const char *rest = match(routes[i].path, path);
+    for (int i = 0; i < n; i++) {
+        const char *rest = match(table[i].path, path);
         if (!rest)
             continue;
-        bool right = strcmp(method, routes[i].method) == 0 ||
-                     (strcmp(method, "HEAD") == 0 && strcmp(routes[i].method, "GET") == 0);
+        bool right = strcmp(method, table[i].method) == 0 ||
+                     (strcmp(method, "HEAD") == 0 && strcmp(table[i].method, "GET") == 0);
         if (right || !found.route)
-            found = (struct glint_route_found){&routes[i], rest, !right};
+            found = (struct glint_route_found){&table[i], rest, !right};
         if (right)
             break;
     }
     return found;
 }
 
-struct glint_route_found glint_route_find(const char *method, char *path) {
+static struct glint_route_found find(const char *method, const char *path) {
+    return find_in(routes, N_ROUTES, method, path);
+}
+
+struct glint_route_found glint_route_find(enum glint_protocol door, const char *method,
+                                          char *path) {
     static const char prefix[] = "/v1";
     size_t n = strlen(path), n_prefix = sizeof prefix - 1;
     while (n > 1 && path[n - 1] == '/')
         path[--n] = 0;
-    struct glint_route_found found = find(method, path);
+    struct glint_route_found found = {.route = NULL};
+    if (door == GLINT_PROTOCOL_OLLAMA)
+        found = find_in(ollama_routes, N_OLLAMA, method, path);
+    if (!found.route)
+        found = find(method, path);
     if (found.route)
         return found;
     if (strncmp(path, "/v1/", n_prefix + 1) == 0)

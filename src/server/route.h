@@ -10,7 +10,8 @@ struct glint_route_found {
     const char *rest;                // after the path of a route that ends in "/*"
     bool wrong_method;               // the path exists, for another method: route has that one
 };
-// A slash at the end of the path does not count; path is changed for that.
-struct glint_route_found glint_route_find(const char *method, char *path);
+// door: whose socket it came to. A slash at the end of the path does not count; path is changed for
+// that.
+struct glint_route_found glint_route_find(enum glint_protocol door, const char *method, char *path);
 
 #endif

@@ -20,6 +20,7 @@ struct glint_server_params glint_server_params_default(void) {
         .n_predict = -1,
         .host = "127.0.0.1",
         .port = 8080,
+        .ollama_port = -1,
         .n_queue = 64,
         .n_connections = 1024,
         .n_threads = 4,
@@ -45,28 +46,55 @@ static void gone(void *user) {
     glint_engine_thread_nudge(server->engine);
 }
 
+// Listens at the next door. A Unix socket is for the first alone: the second takes this machine's
+// own address then.
+static enum glint_status open_door(struct glint_server *server, enum glint_protocol protocol,
+                                   int port, int *fd, struct glint_error *err) {
+    struct glint_door *door = &server->doors[server->n_doors];
+    const char *host = server->params.host;
+    struct glint_listener listener;
+    if (protocol == GLINT_PROTOCOL_OLLAMA && server->doors[0].unix_path[0])
+        host = "127.0.0.1";
+    GLINT_TRY(glint_listener_open(&listener, host, port, err));
+    *door = (struct glint_door){.server = server,
+                                .protocol = protocol,
+                                .host = host,
+                                .local = glint_guard_is_loopback(host) && host[0] != '/'};
+    snprintf(door->url, sizeof door->url, "%s", listener.url);
+    if (listener.unix_path)
+        snprintf(door->unix_path, sizeof door->unix_path, "%s", listener.unix_path);
+    *fd = listener.fd;
+    server->n_doors++;
+    return GLINT_OK;
+}
+
+static enum glint_status open_engine(struct glint_server *server, struct glint_error *err) {
+    struct glint_engine_thread_params engine = {.engine = server->params.engine,
+                                                .n_queue = server->params.n_queue,
+                                                .no_reuse = server->params.no_reuse,
+                                                .metrics = server->metrics};
+    GLINT_TRY(glint_watch_open(&server->watch, gone, server, err));
+    return glint_engine_thread_open(&server->engine, &engine, err);
+}
+
 static enum glint_status start(struct glint_server *server, struct glint_error *err) {
     const struct glint_server_params *params = &server->params;
-    struct glint_listener listener;
+    int fds[GLINT_SERVER_DOORS] = {-1, -1};
     server->metrics = glint_metrics_open();
     if (!server->metrics)
         return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
-    GLINT_TRY(glint_listener_open(&listener, params->host, params->port, err));
-    snprintf(server->url, sizeof server->url, "%s", listener.url);
-    if (listener.unix_path)
-        snprintf(server->unix_path, sizeof server->unix_path, "%s", listener.unix_path);
-    struct glint_engine_thread_params engine = {.engine = params->engine,
-                                                .n_queue = params->n_queue,
-                                                .no_reuse = params->no_reuse,
-                                                .metrics = server->metrics};
-    enum glint_status status = glint_watch_open(&server->watch, gone, server, err);
+    enum glint_status status = open_door(server, GLINT_PROTOCOL_OPENAI, params->port, &fds[0], err);
+    if (status == GLINT_OK && params->ollama_port >= 0)
+        status = open_door(server, GLINT_PROTOCOL_OLLAMA, params->ollama_port, &fds[1], err);
     if (status == GLINT_OK)
-        status = glint_engine_thread_open(&server->engine, &engine, err);
-    if (status != GLINT_OK) {
-        close(listener.fd);
-        return status;
+        status = open_engine(server, err);
+    for (int i = 0; i < server->n_doors; i++) {
+        if (status == GLINT_OK)
+            status = glint_http_start(&server->doors[i], fds[i], err);
+        else
+            close(fds[i]);
     }
-    return glint_http_start(server, listener.fd, err);
+    return status;
 }
 
 enum glint_status glint_server_open(struct glint_server **out,
@@ -78,7 +106,6 @@ enum glint_status glint_server_open(struct glint_server **out,
         return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
     server->params = *params;
     server->created = (int64_t)time(NULL);
-    server->local = glint_guard_is_loopback(params->host) && params->host[0] != '/';
     name_model(server);
     enum glint_status status = start(server, err);
     if (status != GLINT_OK)
@@ -102,7 +129,11 @@ enum glint_server_state glint_server_state(const struct glint_server *server,
 }
 
 const char *glint_server_url(const struct glint_server *server) {
-    return server->url;
+    return server->doors[0].url;
+}
+
+const char *glint_server_ollama_url(const struct glint_server *server) {
+    return server->n_doors > 1 ? server->doors[1].url : NULL;
 }
 
 const char *glint_server_model(const struct glint_server *server) {
@@ -115,7 +146,8 @@ struct glint_engine_info glint_server_engine(const struct glint_server *server) 
 
 bool glint_server_drain(struct glint_server *server) {
     if (!atomic_exchange_explicit(&server->draining, true, memory_order_relaxed))
-        glint_http_quiesce(server);
+        for (int i = 0; i < server->n_doors; i++)
+            glint_http_quiesce(&server->doors[i]);
     return atomic_load_explicit(&server->n_active, memory_order_relaxed) == 0;
 }
 
@@ -127,11 +159,13 @@ void glint_server_close(struct glint_server **server_in) {
     if (!server)
         return;
     glint_engine_thread_stop(server->engine);
-    glint_http_stop(server);
+    for (int i = 0; i < server->n_doors; i++)
+        glint_http_stop(&server->doors[i]);
     glint_watch_close(&server->watch);
     glint_engine_thread_close(&server->engine);
     glint_metrics_close(&server->metrics);
-    if (server->unix_path[0])
-        unlink(server->unix_path);
+    for (int i = 0; i < server->n_doors; i++)
+        if (server->doors[i].unix_path[0])
+            unlink(server->doors[i].unix_path);
     glint_free(server);
 }

@@ -15,6 +15,8 @@ struct glint_server_params {
     int64_t n_predict;                     // tokens of an answer without max_tokens; -1: no limit
     const char *host;                      // address or name, or a path that ends in ".sock"
     int port;                              // 0: any free one
+    int ollama_port;                       // a second socket that speaks Ollama's protocol; 0: any
+                                           // free one; -1: none
     const char *alias;                     // name of the model; NULL: from the file's name
     int n_queue;                           // requests that may wait; over it: 429
     int n_connections;                     // open at once
@@ -46,7 +48,8 @@ enum glint_server_state glint_server_state(const struct glint_server *server,
                                            struct glint_error *err);
 // What clients put before a path: "http://127.0.0.1:8080".
 const char *glint_server_url(const struct glint_server *server);
-const char *glint_server_model(const struct glint_server *server); // its name for clients
+const char *glint_server_ollama_url(const struct glint_server *server); // NULL: none
+const char *glint_server_model(const struct glint_server *server);      // its name for clients
 // After READY.
 struct glint_engine_info glint_server_engine(const struct glint_server *server);
 // Takes no new connections or requests. True when nothing is running any more.

@@ -10,10 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct glint_route_found find(const char *method, const char *path) {
+static struct glint_route_found find_at(enum glint_protocol door, const char *method,
+                                        const char *path) {
     static char copy[1000];
     snprintf(copy, sizeof copy, "%s", path);
-    return glint_route_find(method, copy);
+    return glint_route_find(door, method, copy);
+}
+
+static struct glint_route_found find(const char *method, const char *path) {
+    return find_at(GLINT_PROTOCOL_OPENAI, method, path);
 }
 
 static void expect(const char *method, const char *path, const char *row, const char *rest) {
@@ -40,6 +45,20 @@ static void test_found(void **state) {
     assert_string_equal(find("PUT", "/health").route->method, "GET");
 }
 
+static void test_ollama(void **state) {
+    (void)state;
+    assert_string_equal(find_at(GLINT_PROTOCOL_OLLAMA, "HEAD", "/").route->path, "/");
+    assert_string_equal(find_at(GLINT_PROTOCOL_OLLAMA, "GET", "/api/tags/").route->path,
+                        "/api/tags");
+    assert_string_equal(find_at(GLINT_PROTOCOL_OLLAMA, "POST", "/api/blobs/sha256:1").rest,
+                        "sha256:1");
+    assert_string_equal(find_at(GLINT_PROTOCOL_OLLAMA, "GET", "/v1/models").route->path,
+                        "/v1/models");
+    assert_true(find_at(GLINT_PROTOCOL_OLLAMA, "GET", "/api/pull").wrong_method);
+    assert_null(find_at(GLINT_PROTOCOL_OLLAMA, "GET", "/v1/api/tags").route);
+    assert_null(find("GET", "/api/tags").route);
+}
+
 static void test_not_found(void **state) {
     static const char *const paths[] = {
         "",         "/",         "//",     "/v1",           "/v1/",      "/v2/health",
@@ -55,7 +74,7 @@ static void test_not_found(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found), cmocka_unit_test(test_ollama),
                                        cmocka_unit_test(test_not_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
