@@ -123,13 +123,14 @@ static void test_reach(void **state) {
     struct glint_session *session = hold(N_ID);
     struct glint_eval eval = {.ids = ids, .n = N_ID};
     int n_kept = 0;
-    must(glint_session_eval(session, &eval, &error), &error);
-    for (int length = 0; length <= 2 * N_ID; length += 13)
+    for (int i = 0; i < 2; i++) // the ring goes round
+        must(glint_session_eval(session, &eval, &error), &error);
+    for (int length = 0; length <= session->length; length += 13)
         if (glint_kv_can_truncate(engine->kv, session->slot, length)) {
             free(save(session, length));
             n_kept++;
         }
-    assert_true(n_kept > 512 / 13 && n_kept < N_ID / 13);
+    assert_true(n_kept > 512 / 13 && n_kept < 2 * N_ID / 13);
     glint_session_close(&session);
 }
 
