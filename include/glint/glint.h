@@ -347,14 +347,17 @@ struct glint_vision_params {
     int n_threads;          // 0: all CPUs
     bool exact_activations; // as of the engine
     bool no_memory_check;
+    size_t kept_bytes; // of pictures and rows kept for when they come again; 0: 256 MiB
     // While a picture is looked at: work done, in thousandths. May be NULL.
     void (*progress)(void *user, int done);
-    bool (*cancel)(void *user); // true stops; may be NULL
+    // Asked after every few hundred patches of a layer; true stops; may be NULL.
+    bool (*cancel)(void *user);
     void *user;
 };
 
-// A vision tower and its projector, and the pictures it has looked at: what two pictures have in
-// common, pixel for pixel, is computed once. Used by one thread at a time.
+// A vision tower and its projector, and the pictures it has looked at: the same picture again is
+// not looked at again. Pictures may be opened, asked about and closed on any thread; looking at
+// them, which evaluating a prompt does where it has not been done, is for one thread at a time.
 struct glint_vision;
 enum glint_status glint_vision_open(struct glint_vision **vision,
                                     const struct glint_vision_params *params,
@@ -386,6 +389,9 @@ struct glint_picture_source {
     void *user;
     const double *seconds; // [n_frames] the time of each
     bool summed_kernel;    // look at a video with a file that lost what tells two frames apart
+    // Whose picture it is: what is known of one realm's pictures is not used for another's, so that
+    // times tell nothing about them. The key of the hashes as well: secret where strangers ask.
+    uint64_t realm;
 };
 
 enum { GLINT_VIDEO_MAX_FRAMES = 96 };
@@ -409,8 +415,11 @@ struct glint_picture_info {
     const uint8_t *rgb; // [rows * patch, cols * patch, 3] resized, borrowed
 };
 struct glint_picture_info glint_picture_info(const struct glint_picture *picture);
+// It has been looked at: evaluating a prompt with it will not run the tower.
+bool glint_picture_is_known(const struct glint_picture *picture);
 
-// Stages of the vision path, for comparing engines. Any pointer may be NULL.
+// Stages of the vision path, for comparing engines. Any pointer may be NULL; with none the picture
+// is looked at now rather than when a prompt needs it.
 struct glint_picture_stages {
     // Of a still picture both frames are the same; a video's groups follow each other.
     float *pixels;   // [rows * cols, 2, 3, patch, patch] normalized

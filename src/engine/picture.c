@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // picture.c — vision files and pictures. A vision keeps the last pictures it has looked at, pixels
-// and rows, so that the same picture in a later turn costs nothing: equality is that of the
-// resized pixels, byte for byte.
+// and rows, so that the same picture in a later turn costs nothing. A picture is known by the hash
+// of its pixels at the model's size, and before it is decoded by that of its file; both are keyed
+// by the realm, which whoever serves strangers keeps secret.
+// Invariant: what is below `lock` is touched under it; a look with users is never dropped, and but
+// for its rows, which come once, it never changes.
 #include "engine/picture.h"
 
 #include "base/alloc.h"
 #include "base/available_memory.h"
+#include "base/siphash.h"
 #include "engine/engine.h"
 #include "format/gguf.h"
 #include "model/bind.h"
@@ -15,11 +19,12 @@
 #include "vision/tower.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    KEPT_BYTES = 256 << 20, // of pictures that nobody holds
+    KEPT_BYTES = 256 << 20, // of pictures that nobody holds, unless the caller says otherwise
 };
 
 #define PERCEPTION_EPSILON 1e-5 // of the norm behind the projector, in no file
@@ -27,7 +32,9 @@ enum {
 // A picture or a video at the model's size, and its rows once they are known.
 struct look {
     struct look *next;
-    uint64_t identity;
+    uint64_t identity; // hash of the pixels, odd
+    uint64_t file;     // hash of the file it was last made from, with the limit; 0: of none
+    int width, height; // of that file's picture
     int n_user;
     int n_frame;          // 1: a still picture; else even, two frames a group
     struct glint_rgb rgb; // data [n_frame, height, width, 3]
@@ -39,8 +46,8 @@ struct glint_vision {
     struct glint_gguf *gguf;
     struct glint_backend *backend;
     struct glint_vision_model model;
-    struct look *looks;  // most recently opened first
-    uint64_t n_identity; // given so far
+    pthread_mutex_t lock;
+    struct look *looks; // most recently opened first
 };
 
 struct glint_picture {
@@ -80,6 +87,7 @@ enum glint_status glint_vision_open(struct glint_vision **out,
     if (!vision)
         return glint_fail(err, GLINT_E_NOMEM, "%s: no memory", params->path);
     vision->params = *params;
+    pthread_mutex_init(&vision->lock, NULL);
     enum glint_status status = open_parts(vision, err);
     if (status != GLINT_OK)
         glint_vision_close(&vision);
@@ -106,6 +114,7 @@ void glint_vision_close(struct glint_vision **vision_in) {
     if (vision->backend)
         vision->backend->close(vision->backend);
     glint_gguf_close(&vision->gguf);
+    pthread_mutex_destroy(&vision->lock);
     glint_free(vision);
 }
 
@@ -143,52 +152,92 @@ static size_t look_bytes(const struct glint_vision *vision, const struct look *l
 }
 
 // Forgets the pictures that were opened longest ago while nobody holds them and they take more
-// than KEPT_BYTES.
+// than what may be kept.
 static void trim_looks(struct glint_vision *vision) {
-    size_t kept = 0;
+    size_t kept = 0, most = vision->params.kept_bytes ? vision->params.kept_bytes : KEPT_BYTES;
     for (struct look **link = &vision->looks; *link;) {
         struct look *look = *link;
         kept += look->n_user ? 0 : look_bytes(vision, look);
-        if (!look->n_user && kept > KEPT_BYTES)
+        if (!look->n_user && kept > most)
             drop_look(link);
         else
             link = &look->next;
     }
 }
 
-// The known picture with these pixels, moved to the front; NULL when there is none.
-static struct look *find_look(struct glint_vision *vision, const struct glint_rgb *rgb,
-                              int n_frame) {
+// Moves the look that a link points to to the front.
+static struct look *pull(struct glint_vision *vision, struct look **link) {
+    struct look *look = *link;
+    *link = look->next;
+    look->next = vision->looks;
+    vision->looks = look;
+    return look;
+}
+
+// The known picture that was made from this file, held for the caller; NULL when there is none.
+static struct look *find_file(struct glint_vision *vision, uint64_t file) {
+    struct look *look = NULL;
+    pthread_mutex_lock(&vision->lock);
+    for (struct look **link = &vision->looks; *link && !look; link = &(*link)->next)
+        if (file != 0 && (*link)->file == file) {
+            look = pull(vision, link);
+            look->n_user++;
+            break;
+        }
+    pthread_mutex_unlock(&vision->lock);
+    return look;
+}
+
+// The same with these pixels, also byte for byte.
+static struct look *find_pixels(struct glint_vision *vision, const struct look *wanted) {
+    size_t n = (size_t)wanted->n_frame * frame_bytes(&wanted->rgb);
     for (struct look **link = &vision->looks; *link; link = &(*link)->next) {
         struct look *look = *link;
-        if (look->n_frame == n_frame && look->rgb.height == rgb->height &&
-            look->rgb.width == rgb->width &&
-            memcmp(look->rgb.data, rgb->data, (size_t)n_frame * frame_bytes(rgb)) == 0) {
-            *link = look->next;
-            look->next = vision->looks;
-            vision->looks = look;
-            return look;
-        }
+        if (look->identity == wanted->identity && look->n_frame == wanted->n_frame &&
+            look->rgb.height == wanted->rgb.height && look->rgb.width == wanted->rgb.width &&
+            memcmp(look->rgb.data, wanted->rgb.data, n) == 0)
+            return pull(vision, link);
     }
     return NULL;
 }
 
-// Takes rgb->data, also on failure.
-static struct look *make_look(struct glint_vision *vision, struct glint_rgb *rgb, int n_frame) {
-    struct look *look = find_look(vision, rgb, n_frame);
-    if (!look) {
-        look = glint_alloc(1, sizeof *look);
-        if (look) {
-            *look = (struct look){.next = vision->looks,
-                                  .identity = ++vision->n_identity,
-                                  .n_frame = n_frame,
-                                  .rgb = *rgb};
-            vision->looks = look;
-            rgb->data = NULL;
-        }
+static uint64_t hash_pixels(const struct look *look, uint64_t realm) {
+    struct glint_siphash hash;
+    const int32_t size[3] = {look->n_frame, look->rgb.height, look->rgb.width};
+    glint_siphash_init(&hash, realm, 0);
+    glint_siphash_add(&hash, size, sizeof size);
+    glint_siphash_add(&hash, look->rgb.data, (size_t)look->n_frame * frame_bytes(&look->rgb));
+    return glint_siphash_end(&hash) | 1;
+}
+
+// Takes made->rgb.data, also on failure. The look is held for the caller; NULL: no memory.
+static struct look *keep_look(struct glint_vision *vision, const struct look *made) {
+    pthread_mutex_lock(&vision->lock);
+    struct look *look = find_pixels(vision, made);
+    if (look) {
+        glint_free(made->rgb.data);
+        look->file = made->file ? made->file : look->file;
+        look->width = made->width;
+        look->height = made->height;
+    } else if ((look = glint_alloc(1, sizeof *look))) {
+        *look = *made;
+        look->next = vision->looks;
+        vision->looks = look;
+    } else {
+        glint_free(made->rgb.data);
     }
-    glint_free(rgb->data);
+    if (look)
+        look->n_user++;
+    trim_looks(vision);
+    pthread_mutex_unlock(&vision->lock);
     return look;
+}
+
+static void let_go(struct glint_vision *vision, struct look *look) {
+    pthread_mutex_lock(&vision->lock);
+    look->n_user--;
+    trim_looks(vision);
+    pthread_mutex_unlock(&vision->lock);
 }
 
 static enum glint_status size_of(const struct glint_vision *vision, const struct glint_rgb *in,
@@ -289,37 +338,67 @@ static struct glint_picture *make_picture(struct glint_vision *vision, struct lo
     }
     for (size_t g = 0; g < n_group; g++)
         seconds[g] = source->seconds[2 * g];
-    *picture = (struct glint_picture){.vision = vision, .look = look, .seconds = seconds};
+    *picture = (struct glint_picture){.vision = vision,
+                                      .look = look,
+                                      .width = source->width,
+                                      .height = source->height,
+                                      .seconds = seconds};
+    if (!source->rgb && source->n_frames == 0) {
+        pthread_mutex_lock(&vision->lock); // another file may give the same picture
+        picture->width = look->width;
+        picture->height = look->height;
+        pthread_mutex_unlock(&vision->lock);
+    }
     return picture;
+}
+
+// Hash of a picture's file and of what else decides about its pixels; 0 for other sources.
+static uint64_t hash_file(const struct glint_picture_source *source) {
+    struct glint_siphash hash;
+    if (source->rgb || source->n_frames != 0)
+        return 0;
+    glint_siphash_init(&hash, source->realm, 1);
+    glint_siphash_add(&hash, &source->max_tokens, sizeof source->max_tokens);
+    glint_siphash_add(&hash, source->data, source->n);
+    return glint_siphash_end(&hash) | 1;
+}
+
+// Decodes and resizes; the look of the result is held for the caller.
+static enum glint_status make_look(struct glint_vision *vision,
+                                   const struct glint_picture_source *source, uint64_t file_hash,
+                                   struct look **out, struct glint_error *err) {
+    struct glint_rgb in = {NULL, source->height, source->width};
+    const struct glint_picture_file file = {source->data, source->n, name_of(source)};
+    if (!source->rgb && source->n_frames == 0)
+        GLINT_TRY(glint_picture_decode(&in, &file, err));
+    struct look made = {
+        .file = file_hash, .width = in.width, .height = in.height, .n_frame = frames_of(source)};
+    struct glint_rgb pixels = in;
+    if (source->rgb)
+        memcpy(&pixels.data, &source->rgb, sizeof pixels.data); // read only
+    enum glint_status status = resize(vision, source, &pixels, &made.rgb, err);
+    glint_free(in.data);
+    if (status != GLINT_OK)
+        return status;
+    made.identity = hash_pixels(&made, source->realm);
+    *out = keep_look(vision, &made);
+    return *out ? GLINT_OK : glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name_of(source));
 }
 
 enum glint_status glint_picture_open(struct glint_picture **out, struct glint_vision *vision,
                                      const struct glint_picture_source *source,
                                      struct glint_error *err) {
-    const char *name = name_of(source);
     *out = NULL;
     GLINT_TRY(check_source(vision, source, err));
-    struct glint_rgb in = {NULL, source->height, source->width}, sized = {NULL, 0, 0};
-    const struct glint_picture_file file = {source->data, source->n, name};
-    if (!source->rgb && source->n_frames == 0)
-        GLINT_TRY(glint_picture_decode(&in, &file, err));
-    struct glint_rgb pixels = in;
-    if (source->rgb)
-        memcpy(&pixels.data, &source->rgb, sizeof pixels.data); // read only
-    enum glint_status status = resize(vision, source, &pixels, &sized, err);
-    glint_free(in.data);
-    if (status != GLINT_OK)
-        return status;
-    struct look *look = make_look(vision, &sized, frames_of(source));
-    struct glint_picture *picture = look ? make_picture(vision, look, source) : NULL;
-    if (!picture)
-        return glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name);
-    look->n_user++;
-    picture->width = in.width;
-    picture->height = in.height;
-    trim_looks(vision);
-    *out = picture;
-    return GLINT_OK;
+    uint64_t file = hash_file(source);
+    struct look *look = find_file(vision, file);
+    if (!look)
+        GLINT_TRY(make_look(vision, source, file, &look, err));
+    *out = make_picture(vision, look, source);
+    if (*out)
+        return GLINT_OK;
+    let_go(vision, look);
+    return glint_fail(err, GLINT_E_NOMEM, "%s: no memory", name_of(source));
 }
 
 void glint_picture_close(struct glint_picture **picture_in) {
@@ -327,8 +406,7 @@ void glint_picture_close(struct glint_picture **picture_in) {
     *picture_in = NULL;
     if (!picture)
         return;
-    picture->look->n_user--;
-    trim_looks(picture->vision);
+    let_go(picture->vision, picture->look);
     glint_free(picture->seconds);
     glint_free(picture);
 }
@@ -439,16 +517,32 @@ static enum glint_status look_at(struct glint_picture *picture, float *merged,
         glint_free(rows);
         return status;
     }
-    glint_free(picture->look->rows);
-    picture->look->rows = rows;
+    pthread_mutex_lock(&vision->lock);
+    bool known = picture->look->rows;
+    if (!known)
+        picture->look->rows = rows;
+    pthread_mutex_unlock(&vision->lock);
+    if (known) // the same, and others may be reading them
+        glint_free(rows);
     return GLINT_OK;
+}
+
+static const float *known_rows(const struct glint_picture *picture) {
+    pthread_mutex_lock(&picture->vision->lock);
+    const float *rows = picture->look->rows;
+    pthread_mutex_unlock(&picture->vision->lock);
+    return rows;
+}
+
+bool glint_picture_is_known(const struct glint_picture *picture) {
+    return known_rows(picture) != NULL;
 }
 
 enum glint_status glint_picture_rows(struct glint_picture *picture, const float **rows,
                                      struct glint_error *err) {
-    if (!picture->look->rows)
+    if (!known_rows(picture))
         GLINT_TRY(look_at(picture, NULL, err));
-    *rows = picture->look->rows;
+    *rows = known_rows(picture);
     return GLINT_OK;
 }
 
@@ -472,9 +566,10 @@ enum glint_status glint_picture_look(struct glint_picture *picture,
         write_pixels(picture, stages->pixels);
     if (stages->tower)
         GLINT_TRY(look_at(picture, stages->tower, err));
+    if (stages->features || !(stages->pixels || stages->tower))
+        GLINT_TRY(glint_picture_rows(picture, &rows, err));
     if (!stages->features)
         return GLINT_OK;
-    GLINT_TRY(glint_picture_rows(picture, &rows, err));
     int n = tokens_of(picture->vision, picture->look), width = glint_picture_width(picture);
     for (int i = 0; i < n; i++) { // in prompts the decoder's entry norm does it
         const float *x = rows + (size_t)i * (size_t)width;

@@ -13,7 +13,8 @@ enum glint_status glint_picture_rows(struct glint_picture *picture, const float 
 int glint_picture_width(const struct glint_picture *picture);
 // When a group of a video's frames begins, in seconds.
 double glint_picture_seconds(const struct glint_picture *picture, int i_group);
-// A number above 0 that pictures share exactly when they are the same at the model's size.
+// An odd number that pictures of a realm share when they are the same at the model's size: a hash
+// of 64 bits of the pixels, also of pictures that the vision has long forgotten.
 uint64_t glint_picture_identity(const struct glint_picture *picture);
 
 #endif

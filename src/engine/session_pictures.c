@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-enum { ROW_BITS = 20 }; // of a key; the rest is the picture's identity
-
 static bool is_place(const struct glint_session *session, int32_t id) {
     const struct glint_dialect *dialect = glint_vocab_dialect(session->engine->vocab);
     return session->n_pictures > 0 && id >= 0 && (id == dialect->patch || id == dialect->video);
@@ -44,7 +42,9 @@ enum glint_status glint_session_set_pictures(struct glint_session *session,
 
 static void pass_row(struct glint_picture_walk *walk) {
     const struct glint_picture *picture = walk->session->pictures[walk->i_picture];
-    walk->key = glint_picture_identity(picture) << ROW_BITS | (uint64_t)walk->i_row;
+    // Identities are odd, so a key is never 0. In sequences that agree so far, places that are
+    // compared have the same i_row.
+    walk->key = glint_picture_identity(picture) + 2 * (uint64_t)walk->i_row;
     if (++walk->i_row == glint_picture_info(picture).n_tokens) {
         walk->i_picture++;
         walk->i_row = 0;

@@ -240,6 +240,8 @@ static enum glint_status run_span(struct tower *tower, const struct glint_vision
     for (int at = span.begin, n; at < span.end; at += n) {
         n = chunk(at, span.end);
         store_keys(tower, layer, span, at, n);
+        if (at + n < span.end)
+            GLINT_TRY(step(tower, 0)); // so that a cancel, or a pause, does not wait for them all
     }
     for (int at = span.begin, n; at < span.end; at += n) {
         n = chunk(at, span.end);

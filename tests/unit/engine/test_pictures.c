@@ -176,6 +176,78 @@ static void test_pieces_and_order(void **state) {
     glint_picture_close(&pictures[1]);
 }
 
+static struct glint_picture *open_for(struct glint_vision *of, uint64_t realm) {
+    struct glint_picture *picture;
+    struct glint_error error = {.status = GLINT_OK};
+    struct glint_picture_source source = {
+        .rgb = red, .width = SIDE, .height = SIDE, .realm = realm};
+    check(glint_picture_open(&picture, of, &source, &error), &error);
+    return picture;
+}
+
+// Rows are kept within a realm and a number of bytes; the prefix in a cache outlives them.
+static void test_forgetting(void **state) {
+    (void)state;
+    struct glint_vision *small = NULL;
+    struct glint_vision_params params = vision_params;
+    struct glint_error error = {.status = GLINT_OK};
+    struct glint_picture_stages none = {NULL};
+    params.kept_bytes = 1;
+    check(glint_vision_open(&small, &params, &error), &error);
+    struct glint_picture *a = open_for(small, 1), *same = open_for(small, 1),
+                         *foreign = open_for(small, 2);
+    assert_false(glint_picture_is_known(same));
+    check(glint_picture_look(a, &none, &error), &error);
+    assert_true(glint_picture_is_known(a));
+    assert_true(glint_picture_is_known(same));
+    assert_false(glint_picture_is_known(foreign));
+    struct glint_ids ids = prompt("<|patch|>What colour is it?", &a, 1);
+    struct glint_session *session = open_session(&a, 1);
+    assert_int_equal(sync_ids(session, &ids), 0);
+    glint_picture_close(&a);
+    glint_picture_close(&same);
+    a = open_for(small, 1);
+    assert_false(glint_picture_is_known(a));
+    set_picture(session, a);
+    assert_int_equal(glint_session_reusable(session, ids.data, (int)ids.n - 1), (int)ids.n - 2);
+    set_picture(session, foreign);
+    assert_true(glint_session_reusable(session, ids.data, (int)ids.n - 1) < N_TOKEN);
+    glint_session_close(&session);
+    glint_ids_free(&ids);
+    glint_picture_close(&a);
+    glint_picture_close(&foreign);
+    glint_vision_close(&small);
+}
+
+// A file is known before it is decoded, for the limit it was opened with.
+static void test_files(void **state) {
+    (void)state;
+    static uint8_t data[1 << 16];
+    struct glint_error error = {.status = GLINT_OK};
+    FILE *file = fopen("data/pictures/orientation_6.jpg", "rb");
+    assert_non_null(file);
+    struct glint_picture_source source = {.name = "a", .data = data};
+    source.n = fread(data, 1, sizeof data, file);
+    fclose(file);
+    struct glint_picture *first, *again, *smaller;
+    check(glint_picture_open(&first, vision, &source, &error), &error);
+    check(glint_picture_open(&again, vision, &source, &error), &error);
+    struct glint_picture_info info = glint_picture_info(first);
+    assert_ptr_equal(glint_picture_info(again).rgb, info.rgb);
+    assert_int_equal(glint_picture_info(again).width, info.width);
+    assert_int_equal(glint_picture_info(again).height, info.height);
+    assert_true(info.n_tokens > 1);
+    source.max_tokens = info.n_tokens - 1;
+    check(glint_picture_open(&smaller, vision, &source, &error), &error);
+    assert_true(glint_picture_info(smaller).n_tokens < info.n_tokens);
+    glint_picture_close(&first);
+    glint_picture_close(&again);
+    glint_picture_close(&smaller);
+    data[3] ^= 1; // another file, and not a picture
+    data[0] = 0;
+    assert_int_equal(glint_picture_open(&first, vision, &source, &error), GLINT_E_FORMAT);
+}
+
 static void expect_fail(enum glint_status status, enum glint_status expected,
                         const struct glint_error *error, const char *part) {
     assert_int_equal(status, expected);
@@ -353,6 +425,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prefix_reuse),
         cmocka_unit_test(test_pieces_and_order),
+        cmocka_unit_test(test_forgetting),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_sampling),
         cmocka_unit_test(test_video_in_a_prompt),
