@@ -2,6 +2,8 @@
 // cmd_bench.c — `glint bench`: prefill and decode speed at growing depth, as medians.
 // Decode also gets the bytes a step must read (weights once, cache rows of every stream) and
 // that rate as a share of what a plain streaming read of this machine reaches.
+// With a drafter (-md) answers to questions come too, with and without it in turn.
+#include "bench_drafted.h"
 #include "cmd.h"
 #include "engine_args.h"
 #include "interrupt.h"
@@ -16,7 +18,7 @@
 #include <string.h>
 
 enum { OPT_P = 1, OPT_N, OPT_D, OPT_NP, OPT_R, OPT_JSON, OPT_PEAK };
-enum { MAX_LIST = 32, MAX_REPS = 100, MAX_STREAMS = 256 };
+enum { MAX_LIST = 32, MAX_REPS = GLINT_BENCH_REPS, MAX_STREAMS = GLINT_BENCH_STREAMS };
 
 static const struct glint_option options[] = {
     {OPT_P, {"p", "n-prompt"}, "LIST", "prefill lengths (512)"},
@@ -27,12 +29,13 @@ static const struct glint_option options[] = {
     {OPT_JSON, {"json"}, NULL, "print one JSON object"},
     {OPT_PEAK, {"peak"}, NULL, "measure the machine's read bandwidth and stop"},
     GLINT_ENGINE_OPTIONS,
+    {GLINT_ARG_DRAFT, {"md", "model-draft"}, "FILE", "drafter: measure what it gains too"},
     {0},
 };
 
 static const struct glint_command command = {
     "bench",
-    "[-m MODEL] [-p 512,2048] [-n 64] [-d DEPTH,...] [-np STREAMS] [-r REPS]",
+    "[-m MODEL] [-p 512,2048] [-n 64] [-d DEPTH,...] [-np STREAMS] [-md DRAFTER] [-r REPS]",
     "Measures prefill and decode speed; medians, with the spread.",
     options,
 };
@@ -48,6 +51,8 @@ struct bench {
     bool json, peak_only;
     struct glint_engine *engine;
     struct glint_session *session[MAX_STREAMS];
+    struct glint_engine *drafting; // with the drafter; NULL: none was named
+    struct glint_session *drafting_session[MAX_STREAMS];
     double peak_gb_s;
     uint32_t random;
     int32_t *ids; // random tokens
@@ -189,18 +194,76 @@ static enum glint_status bench_decode(struct bench *bench, int n, int depth,
     return GLINT_OK;
 }
 
+static double median(double *rate, int n) {
+    qsort(rate, (size_t)n, sizeof *rate, compare_doubles);
+    return rate[n / 2];
+}
+
+static void print_drafted(struct bench *bench, const struct glint_bench_drafted *test,
+                          struct glint_bench_drafted_result *result) {
+    double ratio[MAX_REPS];
+    int n = bench->n_reps;
+    for (int r = 0; r < n; r++)
+        ratio[r] = result->drafted[r] / result->plain[r];
+    double plain = median(result->plain, n), drafted = median(result->drafted, n);
+    double times = median(ratio, n);
+    struct glint_draft_stats stats = result->stats;
+    if (bench->json)
+        printf("%s{\"test\":\"drafted\",\"n\":%d,\"depth\":%d,\"streams\":%d,\"tok_s\":%.3f,"
+               "\"tok_s_min\":%.3f,\"tok_s_max\":%.3f,\"gb_s\":null,\"of_peak\":null,"
+               "\"plain_tok_s\":%.3f,\"times_plain\":%.3f,\"draft\":{\"proposed\":%lld,"
+               "\"accepted\":%lld,\"rounds\":%lld}}",
+               bench->n_printed ? "," : "", test->n, test->depth, test->n_streams, drafted,
+               result->drafted[0], result->drafted[n - 1], plain, times,
+               (long long)stats.n_proposed, (long long)stats.n_accepted, (long long)stats.n_round);
+    else
+        printf("%-8s %7d %8d %8d %10.2f %10.2f %10.2f   plain %.2f, ratio %.2f; %lld of %lld "
+               "drafted right in %lld rounds\n",
+               "drafted", test->n, test->depth, test->n_streams, drafted, result->drafted[0],
+               result->drafted[n - 1], plain, times, (long long)stats.n_accepted,
+               (long long)stats.n_proposed, (long long)stats.n_round);
+    bench->n_printed++;
+    fflush(stdout);
+}
+
+static enum glint_status bench_drafted(struct bench *bench, int n, int depth,
+                                       struct glint_error *error) {
+    static struct glint_bench_drafted_result result; // large
+    struct glint_bench_drafted test = {.plain = {bench->engine, bench->session},
+                                       .drafted = {bench->drafting, bench->drafting_session},
+                                       .n_streams = bench->n_streams,
+                                       .n = n,
+                                       .depth = depth,
+                                       .n_reps = bench->n_reps};
+    enum glint_status status = glint_bench_drafted(&test, &result, error);
+    if (status == GLINT_OK)
+        print_drafted(bench, &test, &result);
+    for (int s = 0; s < bench->n_streams && status == GLINT_OK; s++)
+        status =
+            glint_session_truncate(bench->session[s], 0, error); // other tokens than to_depth's
+    return status;
+}
+
 static enum glint_status run_tests(struct bench *bench, struct glint_error *error) {
     enum glint_status status = GLINT_OK;
-    for (int s = 0; s < bench->n_streams && status == GLINT_OK; s++)
+    for (int s = 0; s < bench->n_streams && status == GLINT_OK; s++) {
         status = glint_session_open(&bench->session[s], bench->engine, error);
+        if (status == GLINT_OK && bench->drafting)
+            status = glint_session_open(&bench->drafting_session[s], bench->drafting, error);
+    }
     for (int d = 0; d < bench->depth.n && status == GLINT_OK; d++) {
         for (int i = 0; i < bench->prefill.n && status == GLINT_OK; i++)
             status = bench_prefill(bench, bench->prefill.item[i], bench->depth.item[d], error);
         for (int i = 0; i < bench->decode.n && status == GLINT_OK; i++)
             status = bench_decode(bench, bench->decode.item[i], bench->depth.item[d], error);
+        for (int i = 0; bench->drafting && i < bench->decode.n && status == GLINT_OK; i++)
+            status = bench_drafted(bench, bench->decode.item[i], bench->depth.item[d], error);
     }
-    for (int s = 0; s < bench->n_streams; s++)
+    for (int s = 0; s < bench->n_streams; s++) {
         glint_session_close(&bench->session[s]);
+        if (bench->drafting)
+            glint_session_close(&bench->drafting_session[s]);
+    }
     return status;
 }
 
@@ -281,15 +344,25 @@ static int bench_model(struct bench *bench) {
     int most = list_max(&bench->prefill);
     most = list_max(&bench->decode) > most ? list_max(&bench->decode) : most;
     int need = list_max(&bench->depth) + most;
+    if (bench->args.params.draft_path)
+        need += GLINT_BENCH_QUESTION;
     if (bench->args.params.n_context == 0)
         bench->args.params.n_context = need;
     bench->args.params.n_session = bench->n_streams;
     int64_t n_cache = (int64_t)bench->n_streams * (need + 256);
     bench->args.params.n_cache = n_cache < INT_MAX ? (int)n_cache : INT_MAX;
     bench->args.params.progress = NULL;
+    if (bench->args.params.draft_path) { // its engine follows every step, so it has one of its own
+        bench->drafting = glint_engine_args_open(&bench->args, &command);
+        if (!bench->drafting)
+            return GLINT_EXIT_FAILED;
+        bench->args.params.draft_path = NULL;
+    }
     bench->engine = glint_engine_args_open(&bench->args, &command);
-    if (!bench->engine)
+    if (!bench->engine) {
+        glint_engine_close(&bench->drafting);
         return GLINT_EXIT_FAILED;
+    }
     int n_vocab = glint_engine_info(bench->engine).n_vocab;
     bench->n_ids = need + 1;
     bench->ids = malloc((size_t)bench->n_ids * sizeof *bench->ids);
@@ -302,6 +375,7 @@ static int bench_model(struct bench *bench) {
     if (bench->json)
         printf("]}\n");
     glint_engine_close(&bench->engine);
+    glint_engine_close(&bench->drafting);
     free(bench->ids);
     return status == GLINT_OK ? GLINT_EXIT_OK : glint_report(&command, &error);
 }
