@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { MAX_DRAFT = 15 }; // the model's drafter guesses blocks of 16; its file may say less
+
 static void say(void *user, enum glint_log_kind kind, const char *text) {
     const struct glint_engine_args *args = user;
     static const char *const word[] = {"error: ", "warning: ", "", ""};
@@ -160,7 +162,7 @@ bool glint_engine_args_take(struct glint_engine_args *args, const struct glint_o
         args->seek_draft = false;
         return true;
     case GLINT_ARG_DRAFT_MAX:
-        return glint_options_int32(state, 0, 1000, &params->n_draft);
+        return glint_options_int32(state, 0, MAX_DRAFT, &params->n_draft);
     default:
         return take_sampling(args, state, id);
     }

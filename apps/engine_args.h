@@ -89,7 +89,7 @@ enum {
      "drafter of this model (default: MODEL-draft.gguf beside it,\nif there is one)"},             \
         {GLINT_ARG_NO_DRAFT, {"no-draft"}, NULL, "no drafter"}, {                                  \
         GLINT_ARG_DRAFT_MAX, {"draft-max"}, "N",                                                   \
-            "tokens tried ahead each round (default: as many as pays)"                             \
+            "tokens tried ahead each round, up to 15 (default: as many as\npay)"                   \
     }
 
 enum { GLINT_ARGS_MAX_BIAS = 256 };

@@ -68,9 +68,6 @@ static enum glint_status open_parts(struct glint_engine *engine, struct glint_er
                                  sizes.max_want, err));
     engine->forward.exact = engine->params.exact_activations;
     GLINT_TRY(glint_batch_init(&engine->batch, sizes.max_rows, err));
-    if (files->drafting && engine->params.n_draft >= files->drafting->base.block)
-        return glint_fail(err, GLINT_E_ARG, "tokens tried ahead: found %d, expected -1 to %d",
-                          engine->params.n_draft, files->drafting->base.block - 1);
     if (files->drafting)
         GLINT_TRY(glint_draft_open(&engine->draft, files->drafting, files->draft_gguf,
                                    &engine->model, &sizes.draft, err));

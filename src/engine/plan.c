@@ -101,6 +101,11 @@ enum glint_status glint_engine_size(struct glint_engine_sizes *sizes,
     enum glint_dtype k = sizes->kv.full_k, v = sizes->kv.full_v;
     sizes->kv.sliding_k = k == GLINT_DTYPE_Q8_0 ? GLINT_DTYPE_F16 : k;
     sizes->kv.sliding_v = v == GLINT_DTYPE_Q8_0 ? GLINT_DTYPE_F16 : v;
+    if (files->drafting && (params->n_draft < -1 || params->n_draft >= files->drafting->base.block))
+        return glint_fail(err, GLINT_E_ARG,
+                          "--draft-max: found %d, expected -1 to %d, what a block of the drafter "
+                          "holds beside the token at hand",
+                          params->n_draft, files->drafting->base.block - 1);
     if (files->drafting)
         add_drafting(sizes, files, params);
     return GLINT_OK;

@@ -209,6 +209,10 @@ static void test_ids_and_limits(void **state) {
 static void test_refusals(void **state) {
     (void)state;
     assert_int_equal(RUN("-m", MODEL), GLINT_EXIT_USAGE);
+    // Before any file is looked at.
+    assert_int_equal(RUN("-m", "none.gguf", "-p", "x", "--draft-max", "16"), GLINT_EXIT_USAGE);
+    assert_non_null(
+        strstr(err_text, "--draft-max: found \"16\", expected a whole number from 0 to 15"));
     assert_int_equal(RUN("-p", "x", "--stop", ""), GLINT_EXIT_USAGE);
     assert_int_equal(RUN("-p", "x", "--reasoning-budget", "few"), GLINT_EXIT_USAGE);
     assert_int_equal(RUN("-m", MODEL, "-p", "x", "--prompt-ids", "1"), GLINT_EXIT_USAGE);
