@@ -27,6 +27,7 @@ enum {
     OPT_BODY,
     OPT_HTTP_THREADS,
     OPT_CORS,
+    OPT_NO_UI,
     OPT_DATE,
     OPT_PREDICT,
     OPT_EFFORT,
@@ -60,6 +61,7 @@ static const struct glint_option options[] = {
     {OPT_BODY, {"max-body"}, "MIB", "largest request in MiB (64)"},
     {OPT_HTTP_THREADS, {"threads-http"}, "N", "threads that serve connections (4)"},
     {OPT_CORS, {"cors-origin"}, "ORIGIN", "web pages of this origin may ask; * means all"},
+    {OPT_NO_UI, {"no-ui"}, NULL, "no chat page at /"},
     {OPT_DATE, {"current-date"}, "TEXT", "date in the default system message (default: today)"},
     {OPT_PREDICT, {"n", "predict"}, "N", "tokens of an answer that sets no limit (no limit)"},
     {OPT_EFFORT,
@@ -141,6 +143,9 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
     case OPT_CORS:
         params->cors_origin = state->value;
         return true;
+    case OPT_NO_UI:
+        params->no_page = true;
+        return true;
     case OPT_DATE:
         params->date = state->value;
         return true;
@@ -215,6 +220,8 @@ static void print_hints(const struct glint_server *server, const struct serve *s
         fprintf(stderr, "  Ollama clients: OLLAMA_HOST=%s\n", glint_server_ollama_url(server));
     if (strncmp(url, "unix:", 5) == 0)
         return;
+    if (!serve->params.no_page)
+        fprintf(stderr, "  Chat page: %s/\n", url);
     fprintf(stderr,
             "  OpenAI clients: base URL %s/v1, %s\n"
             "  curl %s/v1/chat/completions %s-H 'Content-Type: application/json' \\\n"

@@ -52,11 +52,13 @@ const char *glint_exchange_argument(const struct glint_exchange *x, const char *
     return there ? (value ? value : "") : NULL;
 }
 
+// content_type may be NULL: the caller adds it.
 static void add_headers(struct glint_exchange *x, struct MHD_Response *response,
                         const char *content_type) {
     const char *origin = x->server->params.cors_origin;
     bool anthropic = x->route && x->route->protocol == GLINT_PROTOCOL_ANTHROPIC;
-    MHD_add_response_header(response, "Content-Type", content_type);
+    if (content_type)
+        MHD_add_response_header(response, "Content-Type", content_type);
     MHD_add_response_header(response, "Cache-Control", "no-cache");
     MHD_add_response_header(response, "Server", "glint/" GLINT_VERSION);
     MHD_add_response_header(response, anthropic ? "request-id" : "x-request-id", x->request_id);
@@ -93,6 +95,18 @@ void glint_exchange_answer(struct glint_exchange *x, int status, const char *con
     }
     queue(x, status, response);
     glint_buffer_fini(body);
+}
+
+void glint_exchange_answer_static(struct glint_exchange *x, int status, struct glint_view body,
+                                  const char *const *headers) {
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(body.n, (void *)body.data, MHD_RESPMEM_PERSISTENT);
+    if (response) {
+        add_headers(x, response, NULL);
+        for (; *headers; headers += 2)
+            MHD_add_response_header(response, headers[0], headers[1]);
+    }
+    queue(x, status, response);
 }
 
 void glint_exchange_answer_json(struct glint_exchange *x, struct glint_buffer *body) {

@@ -108,6 +108,9 @@ const char *glint_exchange_argument(const struct glint_exchange *exchange, const
 // Takes over the body, which it frees.
 void glint_exchange_answer(struct glint_exchange *exchange, int status, const char *content_type,
                            struct glint_buffer *body);
+// A body that outlives the server. headers: name, value, name, ..., NULL; Content-Type among them.
+void glint_exchange_answer_static(struct glint_exchange *exchange, int status,
+                                  struct glint_view body, const char *const *headers);
 void glint_exchange_answer_json(struct glint_exchange *exchange, struct glint_buffer *body);
 void glint_exchange_refuse(struct glint_exchange *exchange, const struct glint_api_error *error);
 // Hands the works to the engine thread; takes over works and voice, also when it has to refuse.

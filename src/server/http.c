@@ -57,7 +57,8 @@ static void say_request(const struct glint_exchange *x) {
     const struct glint_server_params *params = &x->server->params;
     char line[600];
     // Probes and monitors ask all the time.
-    bool quiet = x->route && strcmp(x->route->method, "GET") == 0 && x->status == 200;
+    bool quiet =
+        x->route && strcmp(x->route->method, "GET") == 0 && (x->status == 200 || x->status == 304);
     if (!params->say || quiet)
         return;
     int n = snprintf(line, sizeof line, "%s %.200s %d %.1f ms", x->request_id,

@@ -3,6 +3,7 @@
 #include "server/route.h"
 
 #include "server/anthropic_messages.h"
+#include "server/chat_page.h"
 #include "server/native_routes.h"
 #include "server/ollama_models.h"
 #include "server/openai_chat.h"
@@ -26,6 +27,10 @@ static const struct glint_route routes[] = {
     {"GET", "/props", GLINT_PROTOCOL_OPENAI, false, true, glint_native_props},
     {"POST", "/tokenize", GLINT_PROTOCOL_OPENAI, false, true, glint_native_tokenize},
     {"POST", "/detokenize", GLINT_PROTOCOL_OPENAI, false, true, glint_native_detokenize},
+    {"GET", "/", GLINT_PROTOCOL_OPENAI, true, false, glint_chat_page},
+    {"GET", "/page/*", GLINT_PROTOCOL_OPENAI, true, false, glint_chat_page_part},
+    {"GET", "/favicon.svg", GLINT_PROTOCOL_OPENAI, true, false, glint_chat_page_icon},
+    {"GET", "/favicon.ico", GLINT_PROTOCOL_OPENAI, true, false, glint_chat_page_icon},
     {"POST", "/apply-template", GLINT_PROTOCOL_OPENAI, false, true, glint_native_template},
 };
 

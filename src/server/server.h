@@ -27,6 +27,7 @@ struct glint_server_params {
     const char *cors_origin; // "*", or one origin that pages may ask from; NULL: none
     const char *date;        // of the default system text; NULL: today
     bool free_calls;         // calls nobody forces need not fit their tools
+    bool no_page;            // no chat page at "/"
     bool no_reuse;           // every prompt is evaluated from its first token
     void (*say)(void *user, enum glint_log_kind kind, const char *text); // from any thread
     void *user;

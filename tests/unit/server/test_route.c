@@ -41,6 +41,9 @@ static void test_found(void **state) {
     expect("GET", "/v1/models/a/b:c", "/v1/models/*", "a/b:c");
     expect("GET", "/models/a/b:c", "/v1/models/*", "a/b:c");
     expect("POST", "/messages/count_tokens", "/v1/messages/count_tokens", "");
+    expect("GET", "/", "/", "");
+    expect("GET", "//", "/", "");
+    expect("GET", "/page/main.js", "/page/*", "main.js");
     assert_true(find("GET", "/v1/messages").wrong_method);
     assert_string_equal(find("PUT", "/health").route->method, "GET");
 }
@@ -60,9 +63,9 @@ static void test_ollama(void **state) {
 }
 
 static void test_not_found(void **state) {
-    static const char *const paths[] = {
-        "",         "/",         "//",     "/v1",           "/v1/",      "/v2/health",
-        "/healthy", "/health/x", "health", "/v1/v1/health", "/V1/health"};
+    static const char *const paths[] = {"",       "/v1",           "/v1/",      "/v2/health",
+                                        "/page/", "/pages",        "/healthy",  "/health/x",
+                                        "health", "/v1/v1/health", "/V1/health"};
     char deep[900];
     (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
