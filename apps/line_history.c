@@ -2,45 +2,20 @@
 // line_history.c — libedit's history and its file.
 #include "line_history.h"
 
-#include <errno.h>
+#include "state_file.h"
+
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { HISTORY_ENTRIES = 1000 };
 
 struct glint_line_history {
     History *lines;
-    char path[4096]; // "" for none
+    char path[GLINT_STATE_PATH]; // "" for none
 };
-
-// Creates the folders of a path, readable by their owner alone.
-static bool make_folders(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
-static void find_file(struct glint_line_history *kept) {
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    size_t size = sizeof kept->path;
-    int n = -1;
-    if (state && state[0] == '/')
-        n = snprintf(kept->path, size, "%s/glint/history", state);
-    else if (home && home[0] == '/')
-        n = snprintf(kept->path, size, "%s/.local/state/glint/history", home);
-    if (n < 0 || (size_t)n >= size || !make_folders(kept->path))
-        kept->path[0] = 0;
-}
 
 static void save(struct glint_line_history *kept) {
     char temporary[sizeof kept->path + 8];
@@ -72,7 +47,7 @@ struct glint_line_history *glint_line_history_open(void) {
     }
     history(kept->lines, &event, H_SETSIZE, HISTORY_ENTRIES);
     history(kept->lines, &event, H_SETUNIQUE, 1);
-    find_file(kept);
+    glint_state_file(kept->path, "history");
     if (kept->path[0])
         history(kept->lines, &event, H_LOAD, kept->path);
     return kept;
