@@ -5,6 +5,7 @@
 #include "engine_args.h"
 #include "interrupt.h"
 #include "server/server.h"
+#include "state_file.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,10 @@ enum {
     OPT_DATE,
     OPT_PREDICT,
     OPT_EFFORT,
+    OPT_STORE,
+    OPT_NO_STORE,
+    OPT_STORE_SIZE,
+    OPT_STORE_DAYS,
 };
 
 static const struct glint_option options[] = {
@@ -69,6 +74,14 @@ static const struct glint_option options[] = {
      "LEVEL",
      "reasoning when a request does not say: low, medium,\n"
      "high or xhigh"},
+    {OPT_STORE,
+     {"store"},
+     "FILE",
+     "where responses are stored (glint/responses.db among the\n"
+     "user's state files)"},
+    {OPT_NO_STORE, {"no-store"}, NULL, "store no responses"},
+    {OPT_STORE_SIZE, {"store-size"}, "MIB", "what they may take (1024); the oldest go first"},
+    {OPT_STORE_DAYS, {"store-days"}, "N", "how long an unused one is kept (30)"},
     GLINT_ENGINE_OPTIONS,
     GLINT_DRAFT_OPTIONS,
     GLINT_SAMPLING_OPTIONS,
@@ -90,6 +103,7 @@ struct serve {
     const char *keys[GLINT_SERVER_MAX_KEYS];
     const char *key_file;
     char *key_text; // owned, the keys of the file stand in it
+    char store_path[GLINT_STATE_PATH];
 };
 
 static bool add_key(struct serve *serve, const char *key) {
@@ -154,6 +168,18 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
     case OPT_EFFORT:
         params->effort = state->value;
         return true;
+    case OPT_STORE:
+    case OPT_NO_STORE:
+        params->store = id == OPT_STORE ? state->value : NULL;
+        params->store_asked = id == OPT_STORE;
+        return true;
+    case OPT_STORE_SIZE:
+        if (!glint_options_int(state, 1, 1 << 20, &value))
+            return false;
+        params->store_bytes = value * MIB;
+        return true;
+    case OPT_STORE_DAYS:
+        return glint_options_int32(state, 1, 36500, &params->store_days);
     default:
         return glint_engine_args_take(&serve->args, state, id);
     }
@@ -264,6 +290,8 @@ int glint_cmd_serve(int argc, char **argv) {
     glint_engine_args_init(&serve.args);
     serve.args.seek_draft = true;
     serve.params = glint_server_params_default();
+    if (glint_state_file(serve.store_path, "responses.db"))
+        serve.params.store = serve.store_path;
     serve.args.params.n_session = serve.params.engine.n_session;
     if (!parse(&serve, argc, argv, &result)) {
         free(serve.key_text);

@@ -18,6 +18,8 @@ build | jpeg         | libjpeg-dev           | libjpeg-turbo-devel | libjpeg-tur
 build | webp         | libwebp-dev           | libwebp-devel       | libwebp     | webp
 build | gif          | libgif-dev            | giflib-devel        | giflib      | giflib
 build | microhttpd   | libmicrohttpd-dev     | libmicrohttpd-devel | libmicrohttpd | libmicrohttpd
+build | sqlite       | libsqlite3-dev        | sqlite-devel        | sqlite      | sqlite
+build | gnutls       | libgnutls28-dev       | gnutls-devel        | gnutls      | gnutls
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
 test  | tmux         | tmux                | tmux                | tmux        | tmux
@@ -42,6 +44,8 @@ has() {
         gif) echo '#include <gif_lib.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         microhttpd)
             echo '#include <microhttpd.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        sqlite) echo '#include <sqlite3.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        gnutls) echo '#include <gnutls/crypto.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         python) command -v python3 >/dev/null ;;
         jsonschema)
             python3 -c 'import jsonschema' 2>/dev/null ||

@@ -10,6 +10,7 @@ void glint_chat_job_fini(struct glint_chat_job *job) {
     glint_buffer_fini(&job->tools);
     glint_buffer_fini(&job->variables);
     glint_buffer_fini(&job->schema);
+    glint_buffer_fini(&job->allowed);
     glint_media_fini(&job->media);
     glint_sampling_fini(&job->sampling);
 }
@@ -78,7 +79,8 @@ bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_
                        "the model's chat template is of another dialect: chat is not possible");
         return false;
     }
-    if (job->schema.failed || job->messages.failed || job->tools.failed || job->variables.failed) {
+    if (job->schema.failed || job->messages.failed || job->tools.failed || job->variables.failed ||
+        job->allowed.failed) {
         glint_api_fail(error, 500, NULL, "no memory for the request");
         return false;
     }
@@ -119,6 +121,10 @@ static bool is_choice(const struct glint_chat_job *job, const char *word) {
     return job->tool_choice && strcmp(job->tool_choice, word) == 0;
 }
 
+static struct glint_json_text callable_tools(const struct glint_chat_job *job) {
+    return json_of(job->allowed.n ? &job->allowed : &job->tools);
+}
+
 // What the request promises about the turn's form is drawn that way, not checked afterwards.
 static enum glint_status constrain(struct glint_work *work, const struct glint_chat_job *job,
                                    const struct glint_exchange *x, enum glint_turn_start start,
@@ -127,7 +133,7 @@ static enum glint_status constrain(struct glint_work *work, const struct glint_c
     bool automatic = !job->tool_choice || is_choice(job, "auto");
     bool forced = !automatic && !is_choice(job, "none");
     bool of_calls = (job->tools.n != 0 || !automatic) && !x->server->params.free_calls;
-    struct glint_constraint_options options = {.tools = json_of(&job->tools),
+    struct glint_constraint_options options = {.tools = callable_tools(job),
                                                .tool_choice = job->tool_choice,
                                                .one_call = job->one_call,
                                                .loose_tools = automatic,
@@ -150,7 +156,7 @@ static bool make_works(const struct glint_chat_job *job, struct glint_exchange *
                        struct glint_work **works) {
     int n = job->n_choices > 0 ? job->n_choices : 1;
     struct glint_error failure = {.status = GLINT_OK};
-    struct glint_turn_options turn = {.tools = json_of(&job->tools),
+    struct glint_turn_options turn = {.tools = callable_tools(job),
                                       .no_calls = is_choice(job, "none"),
                                       .one_call = job->one_call,
                                       .start = start,
@@ -189,6 +195,8 @@ void glint_chat_job_start(struct glint_chat_job *job, struct glint_exchange *x,
     voice->n_prompt = (int)ids.n;
     glint_ids_free(&ids);
     if (!ok) {
+        if (job->rename)
+            job->rename(&x->refusal);
         glint_exchange_refuse(x, &x->refusal);
         voice->close(voice);
         return;

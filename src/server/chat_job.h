@@ -15,7 +15,8 @@ struct glint_chat_job {                             // all-zero is a valid empty
     int64_t image_max_tokens;                       // of each picture; 0: the server's
     const char *effort;                             // NULL: the server's
     bool continue_final, no_generation_prompt;
-    const char *tool_choice; // NULL or "auto", "none", "required", or a tool's name
+    const char *tool_choice;     // NULL or "auto", "none", "required", or a tool's name
+    struct glint_buffer allowed; // those of the tools that may be called, as JSON; empty: all
     bool one_call;
     struct glint_buffer schema; // the answer is JSON that satisfies it; empty: none
     bool json_object;           // or: any JSON object
@@ -26,6 +27,8 @@ struct glint_chat_job {                             // all-zero is a valid empty
     int64_t n_predict; // -1: no limit
     int n_choices;     // 0 counts as 1
     struct glint_sampling_request sampling;
+    // Turns a refusal that speaks of messages into one of the protocol's fields; NULL: none needed.
+    void (*rename)(struct glint_api_error *error);
 };
 
 void glint_chat_job_fini(struct glint_chat_job *job);

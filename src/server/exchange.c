@@ -7,11 +7,28 @@
 #include "base/clock.h"
 
 #include <microhttpd.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { BLOCK_BYTES = 16 << 10 };
+
+const char *glint_server_key(const struct glint_server *server, uint64_t tenant) {
+    return tenant == 0 ? NULL : server->params.keys[tenant - 1];
+}
+
+void glint_server_say(const struct glint_server *server, enum glint_log_kind kind,
+                      const char *format, ...) {
+    char line[1200];
+    va_list args;
+    if (!server->params.say)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    server->params.say(server->params.user, kind, line);
+}
 
 struct glint_request_defaults glint_exchange_defaults(const struct glint_exchange *x) {
     const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);

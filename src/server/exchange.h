@@ -15,6 +15,7 @@
 struct MHD_Connection;
 struct MHD_Daemon;
 struct glint_exchange;
+struct glint_response_store;
 
 // A path of the API. "/v1/x" is found as "/x" too and the reverse, unless both have a row.
 struct glint_route {
@@ -44,6 +45,7 @@ struct glint_server {
     struct glint_metrics *metrics;
     struct glint_engine_thread *engine;
     struct glint_watch *watch;
+    struct glint_response_store *store; // NULL: responses are not kept
     struct glint_door doors[GLINT_SERVER_DOORS];
     int n_doors;
     char model[200]; // the name clients see
@@ -53,6 +55,12 @@ struct glint_server {
     _Atomic int n_active;
     _Atomic bool draining;
 };
+
+// The API key of a tenant, NULL for that of a server without keys.
+const char *glint_server_key(const struct glint_server *server, uint64_t tenant);
+// A line for the log.
+void glint_server_say(const struct glint_server *server, enum glint_log_kind kind,
+                      const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 // How a protocol says what a generation says.
 struct glint_voice {

@@ -240,20 +240,20 @@ static void say_call(struct chat_voice *v, const struct glint_note *note,
     end_delta(&w, v, note->choice, NULL);
 }
 
-static void keep_token(struct choice *c, const struct glint_note *note) {
-    struct glint_json_writer w = {.out = &c->tokens, .style = GLINT_JSON_COMPACT};
+void glint_openai_keep_token(struct glint_buffer *tokens, const struct glint_note *note) {
+    struct glint_json_writer w = {.out = tokens, .style = GLINT_JSON_COMPACT};
     if (note->kind == GLINT_NOTE_TOKEN) {
-        w.follows = c->tokens.n != 0;
+        w.follows = tokens->n != 0;
         glint_openai_put_token(&w, note);
         glint_json_key(&w, "top_logprobs");
         glint_json_begin_array(&w);
-    } else if (c->tokens.n > 2) { // goes before the "]}" of the token's list
-        c->tokens.n -= 2;
-        w.follows = c->tokens.data[c->tokens.n - 1] == '}';
+    } else if (tokens->n > 2) { // goes before the "]}" of the token's list
+        tokens->n -= 2;
+        w.follows = tokens->data[tokens->n - 1] == '}';
         glint_openai_put_token(&w, note);
         glint_json_end_object(&w);
     }
-    glint_buffer_append_text(&c->tokens, "]}");
+    glint_buffer_append_text(tokens, "]}");
 }
 
 void glint_openai_add_usage(struct glint_usage *all, const struct glint_usage *one) {
@@ -297,7 +297,7 @@ static void note_stream(struct glint_voice *voice, const struct glint_note *note
         break;
     case GLINT_NOTE_TOKEN:
     case GLINT_NOTE_TOP:
-        keep_token(&v->choices[note->choice], note);
+        glint_openai_keep_token(&v->choices[note->choice].tokens, note);
         break;
     case GLINT_NOTE_FINISH: {
         struct glint_json_writer w = begin_delta(v, note->choice, out);
@@ -387,7 +387,7 @@ static void note_whole(struct glint_voice *voice, const struct glint_note *note,
         break;
     case GLINT_NOTE_TOKEN:
     case GLINT_NOTE_TOP:
-        keep_token(c, note);
+        glint_openai_keep_token(&c->tokens, note);
         break;
     case GLINT_NOTE_FINISH:
         close_call(c);

@@ -9,6 +9,7 @@
 #include "server/openai_chat.h"
 #include "server/openai_completions.h"
 #include "server/openai_models.h"
+#include "server/openai_responses.h"
 
 #include <string.h>
 
@@ -18,6 +19,12 @@ static const struct glint_route routes[] = {
     {"POST", "/v1/messages/count_tokens", GLINT_PROTOCOL_ANTHROPIC, false, true,
      glint_anthropic_count},
     {"POST", "/v1/completions", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_completions},
+    {"POST", "/v1/responses", GLINT_PROTOCOL_OPENAI, false, true, glint_responses},
+    {"POST", "/v1/responses/input_tokens", GLINT_PROTOCOL_OPENAI, false, true,
+     glint_responses_count},
+    {"GET", "/v1/responses/*", GLINT_PROTOCOL_OPENAI, false, false, glint_responses_get},
+    {"DELETE", "/v1/responses/*", GLINT_PROTOCOL_OPENAI, false, false, glint_responses_delete},
+    {"POST", "/v1/responses/*", GLINT_PROTOCOL_OPENAI, false, false, glint_responses_cancel},
     {"GET", "/v1/models", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_models},
     {"GET", "/v1/models/*", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_model},
     {"GET", "/health", GLINT_PROTOCOL_OPENAI, true, true, glint_native_health},

@@ -6,6 +6,7 @@
 #include "server/guard.h"
 #include "server/http.h"
 #include "server/listen.h"
+#include "server/response_store.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@ struct glint_server_params glint_server_params_default(void) {
         .n_connections = 1024,
         .n_threads = 4,
         .max_body_bytes = 64 << 20,
+        .store_bytes = 1 << 30,
+        .store_days = 30,
     };
     params.engine.n_session = 4;
     return params;
@@ -77,12 +80,32 @@ static enum glint_status open_engine(struct glint_server *server, struct glint_e
     return glint_engine_thread_open(&server->engine, &engine, err);
 }
 
+// A store that nobody asked for by name is opened when it is first needed.
+static enum glint_status open_store(struct glint_server *server, struct glint_error *err) {
+    const struct glint_server_params *params = &server->params;
+    struct glint_response_store_params store = {params->store, params->store_bytes,
+                                                params->store_days};
+    struct glint_error error = {.status = GLINT_OK};
+    if (!params->store)
+        return GLINT_OK;
+    enum glint_status status = glint_response_store_open(&server->store, &store, &error);
+    if (status == GLINT_OK && params->store_asked)
+        status = glint_response_store_ready(server->store, &error);
+    if (status == GLINT_OK)
+        return GLINT_OK;
+    if (params->store_asked)
+        return glint_fail(err, status, "%s", error.text);
+    glint_server_say(server, GLINT_SAY_INFO, "responses are not stored: %s", error.text);
+    return GLINT_OK;
+}
+
 static enum glint_status start(struct glint_server *server, struct glint_error *err) {
     const struct glint_server_params *params = &server->params;
     int fds[GLINT_SERVER_DOORS] = {-1, -1};
     server->metrics = glint_metrics_open();
     if (!server->metrics)
         return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
+    GLINT_TRY(open_store(server, err));
     enum glint_status status = open_door(server, GLINT_PROTOCOL_OPENAI, params->port, &fds[0], err);
     if (status == GLINT_OK && params->ollama_port >= 0)
         status = open_door(server, GLINT_PROTOCOL_OLLAMA, params->ollama_port, &fds[1], err);
@@ -164,6 +187,7 @@ void glint_server_close(struct glint_server **server_in) {
     glint_watch_close(&server->watch);
     glint_engine_thread_close(&server->engine);
     glint_metrics_close(&server->metrics);
+    glint_response_store_close(&server->store);
     for (int i = 0; i < server->n_doors; i++)
         if (server->doors[i].unix_path[0])
             unlink(server->doors[i].unix_path);

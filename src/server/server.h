@@ -26,6 +26,10 @@ struct glint_server_params {
     size_t n_keys;
     const char *cors_origin; // "*", or one origin that pages may ask from; NULL: none
     const char *date;        // of the default system text; NULL: today
+    const char *store;       // file of stored responses, in a folder that exists; NULL: none
+    bool store_asked;        // it is an error if that file cannot be had; else a warning
+    int64_t store_bytes;     // it may grow to
+    int store_days;          // a response is kept for without being used
     bool free_calls;         // calls nobody forces need not fit their tools
     bool no_page;            // no chat page at "/"
     bool no_reuse;           // every prompt is evaluated from its first token

@@ -4,6 +4,7 @@
 #include "fuzz/fuzz.h"
 #include "server/anthropic_messages.h"
 #include "server/openai_chat.h"
+#include "server/openai_responses.h"
 
 #include <stdlib.h>
 
@@ -51,6 +52,28 @@ static void check(const struct glint_chat_job *job, bool read,
         abort();
 }
 
+// A response: the body's "history" and "references" stand for what a store would give.
+static void check_response(const struct glint_json *root,
+                           const struct glint_request_defaults *defaults) {
+    struct glint_responses_request request = {.model = "m"};
+    struct glint_api_error error = {.status = 0};
+    struct glint_fields fields = {root, &error};
+    struct glint_items_source source = {&fields, glint_json_get(root, "history"),
+                                        glint_json_get(root, "references")};
+    bool read = glint_responses_read(&request, &source, defaults);
+    check(&request.job, read, &error);
+    if (read) {
+        struct glint_buffer list = {.data = NULL};
+        glint_buffer_append_char(&list, '[');
+        glint_items_put(&request.inputs, &list);
+        glint_buffer_append_char(&list, ']');
+        check_json(&list);
+        check_json(&request.job.allowed);
+        glint_buffer_fini(&list);
+    }
+    glint_responses_fini(&request);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     struct glint_request_defaults defaults = {glint_sampler_defaults(), -1, 1000};
     struct glint_json_options options = {.repair_surrogates = true};
@@ -67,6 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         check(&job, read, &error);
         glint_chat_job_fini(&job);
     }
+    if (root->kind == GLINT_JSON_OBJECT)
+        check_response(root, &defaults);
     glint_json_close(&doc);
     return 0;
 }

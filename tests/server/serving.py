@@ -24,8 +24,9 @@ START_SECONDS = STOP_SECONDS = 60 * SLOWER
 class Server:
     """A running `glint serve` on a free port."""
 
-    def __init__(self, *flags, model=DEMO, env=None, wait=True):
-        command = [PROGRAM, "serve", "-m", model, "--port", "0", "-t", "2", *flags]
+    def __init__(self, *flags, model=DEMO, env=None, wait=True, command=(PROGRAM,)):
+        kept = [] if "--store" in flags else ["--no-store"]  # nothing among the user's files
+        command = [*command, "serve", "-m", model, "--port", "0", "-t", "2", *kept, *flags]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **(env or {})})
         self.lines = []
@@ -170,3 +171,83 @@ def join_message(answer, index=0):
     message = {"role": said["role"], "content": said["content"] or "",
                "reasoning": said.get("reasoning", ""), "tool_calls": calls}
     return message, choice["finish_reason"], answer["usage"]
+
+
+class ResponseEvents:
+    """A stream of OpenAI's responses put together, every rule of order and every index checked."""
+
+    def __init__(self):
+        self.response, self.items, self.part, self.n = None, [], None, 0
+        self.is_open = self.over = False
+
+    def take(self, event):
+        assert not self.over and event["sequence_number"] == self.n, event
+        self.n += 1
+        kind = event["type"].removeprefix("response.")
+        if "output_index" in event:
+            assert event["output_index"] == len(self.items) - (kind != "output_item.added"), event
+        if "item_id" in event:
+            assert self.is_open and event["item_id"] == self.items[-1]["id"], event
+        assert event.get("content_index", 0) == event.get("summary_index", 0) == 0
+        if kind in ("created", "in_progress"):
+            assert self.n == 1 + (kind == "in_progress")
+            self.response = event["response"]
+            assert self.response["status"] == "in_progress" and self.response["output"] == []
+        elif kind in ("completed", "incomplete", "failed"):
+            assert not self.is_open and event["response"]["status"] == kind
+            assert event["response"]["id"] == self.response["id"]
+            assert event["response"]["output"] == self.items
+            self.response, self.over = event["response"], True
+        elif kind == "output_item.added":
+            assert not self.is_open and event["item"]["status"] == "in_progress"
+            self.items.append(event["item"])
+            self.is_open, self.part = True, None
+        elif kind == "output_item.done":
+            assert event["item"]["id"] == self.items[-1]["id"]
+            self.check_item(event["item"])
+            self.items[-1] = event["item"]
+            self.is_open = False
+        else:
+            self.take_part(kind, event)
+
+    def take_part(self, kind, event):
+        item = self.items[-1]
+        names = {"reasoning": ("reasoning_text", "reasoning_summary_text"),
+                 "message": ("output_text",), "function_call": ("function_call_arguments",)}
+        if kind in ("content_part.added", "reasoning_summary_part.added"):
+            assert self.part is None and event["part"]["text"] == ""
+            assert ("summary" in kind) == (event["part"]["type"] == "summary_text")
+            self.part = event["part"]
+        elif kind in ("content_part.done", "reasoning_summary_part.done"):
+            assert event["part"]["text"] == self.part["text"]
+            self.part = event["part"]
+        else:
+            what, _, end = kind.rpartition(".")
+            assert what in names[item["type"]], kind
+            if what == "function_call_arguments":
+                assert "content_index" not in event
+                target, name = item, "arguments"
+            else:
+                target, name = self.part, "text"
+            if end == "delta":
+                target[name] += event["delta"]
+                if what == "output_text":
+                    target["logprobs"] += event["logprobs"]
+            else:
+                assert end == "done" and event[name] == target[name], event
+
+    def check_item(self, item):
+        begun = self.items[-1]
+        if item["type"] == "function_call":
+            assert item["arguments"] == begun["arguments"] and item["name"] == begun["name"]
+        else:
+            assert [self.part] == (item.get("summary") or item["content"])
+
+
+def join_response(events):
+    """The response object that a stream adds up to."""
+    joined = ResponseEvents()
+    for event in events:
+        joined.take(event)
+    assert joined.over
+    return joined.response
