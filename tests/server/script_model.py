@@ -68,7 +68,7 @@ def solve(steps, counts):
 
 class Gguf:
     def __init__(self):
-        self.keys, self.tensors, self.data = [], [], b""
+        self.keys, self.tensors, self.data = [], [], bytearray()
 
     def text(self, value):
         data = value.encode()
