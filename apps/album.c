@@ -71,8 +71,7 @@ static enum glint_status fail(struct glint_error *err, enum glint_status status,
     return status;
 }
 
-// MODEL.gguf -> MODEL-mmproj.gguf; for free().
-static char *path_beside(const char *model) {
+char *glint_album_beside(const char *model) {
     const char *end = strrchr(model, '.');
     size_t n = end && strcmp(end, ".gguf") == 0 ? (size_t)(end - model) : strlen(model);
     size_t size = n + sizeof "-mmproj.gguf";
@@ -86,7 +85,7 @@ static enum glint_status open_vision(struct glint_album *album, struct glint_err
     const struct glint_engine_params *engine = &album->args->params;
     char *beside = NULL;
     if (!album->mmproj && engine->model_path)
-        beside = path_beside(engine->model_path);
+        beside = glint_album_beside(engine->model_path);
     const char *path = album->mmproj ? album->mmproj : beside;
     enum glint_status status = GLINT_OK;
     if (!path)

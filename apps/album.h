@@ -55,6 +55,9 @@ bool glint_album_take(struct glint_album *album, const struct glint_options *sta
 // Adds a picture, or a video, at the end; the first one opens the vision file.
 enum glint_status glint_album_add(struct glint_album *album, const char *path, bool video,
                                   struct glint_error *err);
+// Where a model's vision file is looked for: MODEL.gguf -> MODEL-mmproj.gguf. For free(); NULL when
+// out of memory.
+char *glint_album_beside(const char *model);
 // Whether there is a file of that name, not a folder, a pipe or a device.
 bool glint_album_is_file(const char *path);
 // Fails when a path of the command line cannot be read: told before a model is opened.

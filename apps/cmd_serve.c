@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cmd_serve.c — `glint serve`: the HTTP server, from its flags to its graceful end.
+#include "album.h"
 #include "cmd.h"
 #include "default_model.h"
 #include "engine_args.h"
@@ -36,6 +37,12 @@ enum {
     OPT_NO_STORE,
     OPT_STORE_SIZE,
     OPT_STORE_DAYS,
+    OPT_MMPROJ,
+    OPT_IMAGE_TOKENS,
+    OPT_IMAGE_CACHE,
+    OPT_VIDEO_SUMMED,
+    OPT_REMOTE,
+    OPT_PRIVATE,
 };
 
 static const struct glint_option options[] = {
@@ -82,6 +89,24 @@ static const struct glint_option options[] = {
     {OPT_NO_STORE, {"no-store"}, NULL, "store no responses"},
     {OPT_STORE_SIZE, {"store-size"}, "MIB", "what they may take (1024); the oldest go first"},
     {OPT_STORE_DAYS, {"store-days"}, "N", "how long an unused one is kept (30)"},
+    {OPT_MMPROJ, {"mmproj"}, "FILE", "vision file (default: MODEL-mmproj.gguf)"},
+    {OPT_IMAGE_TOKENS,
+     {"image-max-tokens"},
+     "N",
+     "tokens of a picture whose request does not say (4096)"},
+    {OPT_IMAGE_CACHE, {"image-cache"}, "MIB", "memory for pictures that have been looked at (256)"},
+    {OPT_VIDEO_SUMMED,
+     {"video-summed"},
+     NULL,
+     "look at videos with a vision file that cannot tell\ntwo frames apart, less exactly"},
+    {OPT_REMOTE,
+     {"allow-remote-images"},
+     NULL,
+     "fetch pictures that are given by address, from public\naddresses"},
+    {OPT_PRIVATE,
+     {"allow-private-images"},
+     NULL,
+     "the same, also from this machine and private networks"},
     GLINT_ENGINE_OPTIONS,
     GLINT_DRAFT_OPTIONS,
     GLINT_SAMPLING_OPTIONS,
@@ -104,6 +129,7 @@ struct serve {
     const char *key_file;
     char *key_text; // owned, the keys of the file stand in it
     char store_path[GLINT_STATE_PATH];
+    char *mmproj; // owned, the vision file beside the model
 };
 
 static bool add_key(struct serve *serve, const char *key) {
@@ -116,9 +142,35 @@ static bool add_key(struct serve *serve, const char *key) {
     return true;
 }
 
+static bool take_picture(struct glint_server_params *params, const struct glint_options *state,
+                         int id) {
+    int64_t value;
+    switch (id) {
+    case OPT_MMPROJ:
+        params->vision.path = state->value;
+        return true;
+    case OPT_IMAGE_TOKENS:
+        return glint_options_int32(state, 1, 4096, &params->image_max_tokens);
+    case OPT_IMAGE_CACHE:
+        if (!glint_options_int(state, 1, 1 << 20, &value))
+            return false;
+        params->vision.kept_bytes = (size_t)value * MIB;
+        return true;
+    case OPT_VIDEO_SUMMED:
+        params->video_summed = true;
+        return true;
+    default: // OPT_REMOTE, OPT_PRIVATE
+        params->remote_images = true;
+        params->private_images = params->private_images || id == OPT_PRIVATE;
+        return true;
+    }
+}
+
 static bool take(struct serve *serve, const struct glint_options *state, int id) {
     struct glint_server_params *params = &serve->params;
     int64_t value;
+    if (id >= OPT_MMPROJ && id <= OPT_PRIVATE)
+        return take_picture(params, state, id);
     switch (id) {
     case OPT_HOST:
         params->host = state->value;
@@ -225,6 +277,22 @@ static bool parse(struct serve *serve, int argc, char **argv, int *result) {
     return !serve->key_file || read_keys(serve);
 }
 
+// The vision file of --mmproj, or the one beside the model if there is one.
+static void find_vision(struct serve *serve) {
+    const struct glint_engine_params *engine = &serve->params.engine;
+    struct glint_vision_params *vision = &serve->params.vision;
+    if (!vision->path) {
+        serve->mmproj = glint_album_beside(engine->model_path);
+        if (serve->mmproj && glint_album_is_file(serve->mmproj))
+            vision->path = serve->mmproj;
+    }
+    vision->device = engine->device;
+    vision->cpu_tier = engine->cpu_tier;
+    vision->n_threads = engine->n_threads;
+    vision->exact_activations = engine->exact_activations;
+    vision->no_memory_check = engine->no_memory_check;
+}
+
 static void say(void *user, enum glint_log_kind kind, const char *text) {
     const struct serve *serve = user;
     static const char *const word[] = {"error: ", "warning: ", "", ""};
@@ -310,6 +378,7 @@ int glint_cmd_serve(int argc, char **argv) {
     serve.params.engine.say = say;
     serve.params.engine.user = &serve;
     serve.params.sampling = serve.args.sampling;
+    find_vision(&serve);
     serve.params.keys = serve.keys;
     serve.params.say = say;
     serve.params.user = &serve;
@@ -320,6 +389,7 @@ int glint_cmd_serve(int argc, char **argv) {
     else
         result = glint_report(&command, &error);
     glint_server_close(&server);
+    free(serve.mmproj);
     free(serve.key_text);
     return result;
 }

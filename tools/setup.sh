@@ -20,6 +20,7 @@ build | gif          | libgif-dev            | giflib-devel        | giflib     
 build | microhttpd   | libmicrohttpd-dev     | libmicrohttpd-devel | libmicrohttpd | libmicrohttpd
 build | sqlite       | libsqlite3-dev        | sqlite-devel        | sqlite      | sqlite
 build | gnutls       | libgnutls28-dev       | gnutls-devel        | gnutls      | gnutls
+build | curl         | libcurl4-gnutls-dev   | libcurl-devel       | curl        | curl
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
 test  | tmux         | tmux                | tmux                | tmux        | tmux
@@ -46,6 +47,7 @@ has() {
             echo '#include <microhttpd.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         sqlite) echo '#include <sqlite3.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         gnutls) echo '#include <gnutls/crypto.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        curl) echo '#include <curl/curl.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         python) command -v python3 >/dev/null ;;
         jsonschema)
             python3 -c 'import jsonschema' 2>/dev/null ||

@@ -9,6 +9,8 @@
 // Whose shapes a route speaks.
 enum glint_protocol { GLINT_PROTOCOL_OPENAI, GLINT_PROTOCOL_ANTHROPIC, GLINT_PROTOCOL_OLLAMA };
 
+enum { GLINT_API_LATER = 1 }; // a status that is no error: see glint_exchange_view
+
 struct glint_api_error {
     int status;              // of HTTP; 0: no error
     const char *code;        // a stable word such as "context_length_exceeded"; NULL: none

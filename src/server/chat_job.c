@@ -53,18 +53,29 @@ static struct glint_json_text json_of(const struct glint_buffer *buffer) {
     return (struct glint_json_text){buffer->n ? buffer->data : NULL, buffer->n};
 }
 
-// Placeholders come from the template alone: the caller's text cannot make one.
-static bool has_no_pictures(const struct glint_exchange *x, const struct glint_ids *ids) {
+// Gives each picture's place as many tokens as the picture has rows. Placeholders come from the
+// template alone: the caller's text cannot make one.
+static bool put_pictures(const struct glint_chat_job *job, struct glint_exchange *x,
+                         struct glint_ids *ids, struct glint_api_error *error) {
     const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
-    int32_t picture = glint_special_id(engine, "<|patch|>");
-    int32_t video = glint_special_id(engine, "<|video|>");
-    for (size_t i = 0; i < ids->n; i++)
-        if (ids->data[i] == picture || ids->data[i] == video)
-            return false;
+    struct glint_error failure = {.status = GLINT_OK};
+    struct glint_ids out;
+    if (job->media.n == 0)
+        return true;
+    struct glint_picture *const *pictures =
+        glint_exchange_view(x, &job->media, (int)job->image_max_tokens, error);
+    if (!pictures)
+        return false;
+    if (glint_expand_pictures(engine, ids, pictures, job->media.n, &out, &failure) != GLINT_OK) {
+        glint_api_fail_from(error, &failure);
+        return false;
+    }
+    glint_ids_free(ids);
+    *ids = out;
     return true;
 }
 
-bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_exchange *x,
+bool glint_chat_job_render(const struct glint_chat_job *job, struct glint_exchange *x,
                            struct glint_ids *ids, enum glint_turn_start *start,
                            struct glint_api_error *error) {
     const struct glint_server_params *params = &x->server->params;
@@ -99,14 +110,11 @@ bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_
     if (status == GLINT_OK)
         status = glint_chat_prompt_ids(glint_engine_thread_engine(x->server->engine), &prompt, ids,
                                        &failure);
-    if (status == GLINT_OK && !has_no_pictures(x, ids))
-        status =
-            glint_fail(&failure, GLINT_E_ARG, "messages: pictures and videos are not possible yet");
     *start = prompt.start;
     glint_chat_prompt_free(&prompt);
     if (status != GLINT_OK)
         glint_api_fail_from(error, &failure);
-    return status == GLINT_OK;
+    return status == GLINT_OK && put_pictures(job, x, ids, error);
 }
 
 static enum glint_status fill_work(struct glint_work *work, const struct glint_chat_job *job,
@@ -170,6 +178,7 @@ static bool make_works(const struct glint_chat_job *job, struct glint_exchange *
                                  &failure);
         if (status == GLINT_OK) {
             works[i]->choice = i;
+            glint_work_set_viewing(works[i], x->viewing);
             status = fill_work(works[i], job, ids, &failure);
             if (status == GLINT_OK)
                 status = constrain(works[i], job, x, start, &failure);

@@ -35,8 +35,9 @@ void glint_chat_job_fini(struct glint_chat_job *job);
 // Fields that chat protocols share: stop (one or several strings, under that name).
 bool glint_chat_job_read_stops(struct glint_chat_job *job, const struct glint_fields *fields,
                                const char *name);
-// The prompt as token ids and where the model's output begins. False after filling error.
-bool glint_chat_job_render(const struct glint_chat_job *job, const struct glint_exchange *exchange,
+// The prompt as token ids and where the model's output begins. False after filling error, which
+// goes to glint_exchange_refuse: with pictures it may mean that the handler is called again.
+bool glint_chat_job_render(const struct glint_chat_job *job, struct glint_exchange *exchange,
                            struct glint_ids *ids, enum glint_turn_start *start,
                            struct glint_api_error *error);
 // Renders and hands over to the engine thread; answers or refuses. Takes over voice.

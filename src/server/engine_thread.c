@@ -83,10 +83,24 @@ static void wake_starved(struct glint_engine_thread *t) {
             t->slots[i].work->starved = false;
 }
 
+// The pictures that the slot's prompt is about to hold; work NULL: none any more. The places that
+// the session holds stay known.
+static enum glint_status set_pictures(const struct slot *slot, const struct glint_work *work,
+                                      struct glint_error *err) {
+    struct glint_picture *const *pictures = NULL;
+    struct glint_api_error none;
+    size_t n = 0;
+    if (work && work->viewing)
+        pictures = glint_viewing_pictures(work->viewing, &n, &none);
+    return glint_session_set_pictures(slot->session, pictures, n, err);
+}
+
 // Ends the work of a slot, whose session stays for the next turn.
 static void free_slot(struct glint_engine_thread *t, struct slot *slot) {
     slot->used_ms = glint_clock_ms();
     glint_session_set_constraint(slot->session, NULL);
+    if (slot->work->viewing)
+        set_pictures(slot, NULL, NULL);
     glint_work_close(&slot->work);
     wake_starved(t);
 }
@@ -158,10 +172,13 @@ static struct slot *choose_slot(struct glint_engine_thread *t, const struct glin
         struct slot *slot = &t->slots[i];
         if (slot->work)
             continue;
-        bool reuse = !t->params.no_reuse && !glint_work_is_scored(work);
-        int n = slot->tenant == work->tenant && reuse
-                    ? glint_session_reusable(slot->session, work->ids, work->n_ids)
-                    : 0;
+        bool reuse =
+            !t->params.no_reuse && !glint_work_is_scored(work) && slot->tenant == work->tenant;
+        if (work->viewing && reuse)
+            reuse = set_pictures(slot, work, NULL) == GLINT_OK;
+        int n = reuse ? glint_session_reusable(slot->session, work->ids, work->n_ids) : 0;
+        if (work->viewing)
+            set_pictures(slot, NULL, NULL);
         double gain = n - loss(slot, n, now);
         if (!best || gain > best_gain) {
             best = slot;
@@ -183,11 +200,15 @@ static void start_work(struct glint_engine_thread *t, struct slot *slot, struct 
     work->usage.queue_ms = work->started_ms - work->arrived_ms;
     if (keep == work->n_ids)
         keep--; // the last token is evaluated again, for its logits
+    if (work->viewing)
+        work->usage.image_ms = glint_viewing_ms(work->viewing);
     enum glint_status status = glint_session_truncate(slot->session, keep, &error);
     if (status == GLINT_E_LIMIT) {
         keep = 0;
         status = glint_session_truncate(slot->session, 0, &error);
     }
+    if (status == GLINT_OK && work->viewing)
+        status = set_pictures(slot, work, &error);
     if (status == GLINT_OK)
         status = glint_session_set_sampler(slot->session, &work->sampling, &error);
     if (status == GLINT_OK)
@@ -202,16 +223,44 @@ static void start_work(struct glint_engine_thread *t, struct slot *slot, struct 
         fail_slot(t, slot, &error);
 }
 
+static bool waits_for_pictures(const struct glint_work *work, struct glint_error *err) {
+    return work->viewing && glint_viewing_state(work->viewing, err) == GLINT_VIEWING_WAITS;
+}
+
+// Whether a work waits for nothing but a slot, or has failed.
+static bool is_any_ready(const struct glint_engine_thread *t) {
+    for (const struct glint_work *work = t->waiting.first; work; work = work->next)
+        if (!waits_for_pictures(work, NULL))
+            return true;
+    return false;
+}
+
+// Starts works in the order of their coming; those whose pictures are being looked at are passed.
 static void admit(struct glint_engine_thread *t) {
-    while (t->waiting.first) {
-        int keep;
-        struct slot *slot = choose_slot(t, t->waiting.first, &keep);
-        if (!slot)
-            return;
-        struct glint_work *work = list_take(&t->waiting);
+    struct work_list kept = {NULL, NULL};
+    bool full = false;
+    for (struct glint_work *work; (work = list_take(&t->waiting));) {
+        struct glint_error error = {.status = GLINT_OK};
+        struct slot *slot = NULL;
+        int keep = 0;
+        if (!full && !waits_for_pictures(work, &error)) {
+            slot = error.status == GLINT_OK ? choose_slot(t, work, &keep) : NULL;
+            full = error.status == GLINT_OK && !slot;
+        }
+        if (!slot && error.status == GLINT_OK) {
+            list_put(&kept, work);
+            continue;
+        }
         count_queued(t, -1);
-        start_work(t, slot, work, keep);
+        if (slot) {
+            start_work(t, slot, work, keep);
+            continue;
+        }
+        glint_work_fail(work, &error);
+        glint_metrics_count(t->params.metrics, GLINT_COUNT_FAILED, 1);
+        glint_work_close(&work);
     }
+    t->waiting = kept;
 }
 
 // ---- steps ------------------------------------------------------------------------------------
@@ -299,7 +348,7 @@ static void draw_known(struct glint_engine_thread *t, struct slot *slot) {
 static void evaluate(struct glint_engine_thread *t) {
     enum glint_status status = GLINT_E_NOMEM;
     struct glint_error error = {.status = GLINT_OK};
-    double began = glint_clock_ms();
+    double began = glint_clock_ms(), ms;
     int n = 0;
     while (status == GLINT_E_NOMEM) {
         n = 0;
@@ -317,8 +366,10 @@ static void evaluate(struct glint_engine_thread *t) {
         if (status == GLINT_E_NOMEM && !make_room(t))
             break;
     }
+    ms = glint_clock_ms() - began;
     if (status == GLINT_OK)
-        glint_metrics_step(t->params.metrics, 0, n, glint_clock_ms() - began);
+        glint_metrics_step(t->params.metrics, 0, n, ms);
+    glint_relay_tell_step(glint_viewer_relay(t->params.viewer), ms);
     for (int i = 0; status != GLINT_OK && i < n; i++)
         if (t->slots[t->batch_slots[i]].work)
             fail_slot(t, &t->slots[t->batch_slots[i]], &error);
@@ -341,7 +392,10 @@ static void drop_cancelled(struct glint_engine_thread *t) {
             continue;
         }
         count_queued(t, -1);
-        glint_metrics_count(t->params.metrics, GLINT_COUNT_CANCELLED_QUEUED, 1);
+        glint_metrics_count(t->params.metrics,
+                            waits_for_pictures(work, NULL) ? GLINT_COUNT_CANCELLED_PICTURE
+                                                           : GLINT_COUNT_CANCELLED_QUEUED,
+                            1);
         glint_work_close(&work);
     }
     t->waiting = kept;
@@ -366,7 +420,7 @@ static int count_running(const struct glint_engine_thread *t) {
 
 // Waits for something to do and takes what has arrived; false when the server stops.
 static bool collect(struct glint_engine_thread *t) {
-    bool idle = count_running(t) == 0 && !t->waiting.first;
+    bool idle = count_running(t) == 0 && !is_any_ready(t);
     pthread_mutex_lock(&t->lock);
     while (idle && !t->inbox.first && !t->stop && !t->nudged)
         pthread_cond_wait(&t->wake, &t->lock);
@@ -407,6 +461,7 @@ static void fail_all(struct glint_engine_thread *t, const struct glint_error *er
 static enum glint_status load(struct glint_engine_thread *t, struct glint_error *err) {
     int n = t->n_slot;
     GLINT_TRY(glint_engine_open(&t->engine, &t->params.engine, err));
+    GLINT_TRY(glint_viewer_load(t->params.viewer, t->engine, err));
     GLINT_TRY(glint_chat_open(&t->chat, t->engine, err));
     if (!glint_chat_is_native(t->chat))
         glint_chat_close(&t->chat);
@@ -452,8 +507,10 @@ static void *run(void *context) {
         drop_cancelled(t);
         admit(t);
         glint_metrics_load(t->params.metrics, count_running(t));
+        glint_relay_take(glint_viewer_relay(t->params.viewer));
         prefill(t);
         decode(t);
+        glint_relay_give(glint_viewer_relay(t->params.viewer));
         unstarve_all_waiting(t);
         glint_metrics_load(t->params.metrics, count_running(t));
     }

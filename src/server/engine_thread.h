@@ -21,6 +21,7 @@ struct glint_engine_thread_params {
     int n_queue;                       // works that may wait
     bool no_reuse;                     // tokens held by a sequence are never used again
     struct glint_metrics *metrics;
+    struct glint_viewer *viewer; // its vision file is opened with the model
 };
 
 enum glint_status glint_engine_thread_open(struct glint_engine_thread **thread,

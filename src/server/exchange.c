@@ -132,6 +132,11 @@ void glint_exchange_answer_json(struct glint_exchange *x, struct glint_buffer *b
 
 void glint_exchange_refuse(struct glint_exchange *x, const struct glint_api_error *error) {
     struct glint_buffer body = {.data = NULL};
+    if (error->status == GLINT_API_LATER) {
+        x->refusal = (struct glint_api_error){.status = 0};
+        x->later = true;
+        return;
+    }
     enum glint_protocol protocol = x->route ? x->route->protocol : x->door->protocol;
     glint_api_error_put(error, protocol, x->request_id, &body);
     glint_exchange_answer(x, error->status, "application/json", &body);
@@ -215,9 +220,25 @@ static void start_stream(struct glint_exchange *x) {
     queue(x, 200, response);
 }
 
+// The pictures are there, or cannot be had: the route starts again.
+static void handle_again(struct glint_exchange *x) {
+    x->later = false;
+    if (glint_outbox_is_cancelled(x->loading)) {
+        glint_api_fail(&x->refusal, 499, NULL, "the client has left");
+        glint_metrics_count(x->server->metrics, GLINT_COUNT_CANCELLED_PICTURE, 1);
+        glint_exchange_refuse(x, &x->refusal);
+    } else {
+        x->route->handle(x);
+    }
+}
+
 bool glint_exchange_continue(struct glint_exchange *x) {
     while (!x->answered) {
-        if (listen_to(x)) {
+        if (x->later) {
+            if (glint_outbox_wait(x->loading, suspend))
+                return false;
+            handle_again(x);
+        } else if (listen_to(x)) {
             if (x->refusal.status != 0) {
                 glint_exchange_refuse(x, &x->refusal);
                 break;
@@ -233,6 +254,45 @@ bool glint_exchange_continue(struct glint_exchange *x) {
     return true;
 }
 
+static bool begin_view(struct glint_exchange *x, const struct glint_media *media, int max_tokens,
+                       struct glint_api_error *error) {
+    struct glint_outbox *loading = glint_outbox_open(1, wake, x);
+    if (!loading) {
+        glint_api_fail(error, 500, NULL, "no memory for the request");
+        return false;
+    }
+    const struct glint_viewing_request request = {
+        .media = media, .max_tokens = max_tokens, .tenant = x->tenant, .outbox = loading};
+    if (!glint_viewer_begin(x->server->viewer, &request, &x->viewing, error)) {
+        if (error->status == 429)
+            glint_metrics_count(x->server->metrics, GLINT_COUNT_REJECTED_QUEUE, 1);
+        glint_outbox_finish(loading);
+        glint_outbox_release(loading);
+        return false;
+    }
+    atomic_fetch_add_explicit(&x->server->n_active, 1, memory_order_relaxed);
+    x->loading = loading;
+    glint_watch_stage(x->server->watch, x->peer, GLINT_PEER_WORK, loading);
+    return true;
+}
+
+struct glint_picture *const *glint_exchange_view(struct glint_exchange *x,
+                                                 const struct glint_media *media, int max_tokens,
+                                                 struct glint_api_error *error) {
+    size_t n;
+    if (!x->viewing) {
+        if (begin_view(x, media, max_tokens, error))
+            error->status = GLINT_API_LATER;
+        return NULL;
+    }
+    struct glint_picture *const *pictures = glint_viewing_pictures(x->viewing, &n, error);
+    if (pictures && n != media->n) { // the handler is no function of the request
+        glint_api_fail(error, 500, NULL, "found %zu pictures, expected %zu", media->n, n);
+        return NULL;
+    }
+    return pictures;
+}
+
 static enum glint_status submit(struct glint_exchange *x, struct glint_work **works, int n,
                                 struct glint_error *err) {
     x->outbox = glint_outbox_open(n, wake, x);
@@ -244,7 +304,10 @@ static enum glint_status submit(struct glint_exchange *x, struct glint_work **wo
         works[i]->outbox = x->outbox;
     }
     glint_watch_stage(x->server->watch, x->peer, GLINT_PEER_WORK, x->outbox);
-    return glint_engine_thread_submit(x->server->engine, works, n, err);
+    GLINT_TRY(glint_engine_thread_submit(x->server->engine, works, n, err));
+    if (x->viewing)
+        glint_viewing_look(x->viewing, x->outbox);
+    return GLINT_OK;
 }
 
 void glint_exchange_generate(struct glint_exchange *x, struct glint_work **works, int n,
@@ -268,6 +331,11 @@ void glint_exchange_generate(struct glint_exchange *x, struct glint_work **works
 }
 
 void glint_exchange_fini(struct glint_exchange *x) {
+    if (x->loading) {
+        glint_outbox_release(x->loading);
+        atomic_fetch_sub_explicit(&x->server->n_active, 1, memory_order_relaxed);
+    }
+    glint_viewing_release(&x->viewing);
     if (x->outbox) {
         glint_outbox_cancel(x->outbox); // of no effect when all is over
         glint_engine_thread_nudge(x->server->engine);

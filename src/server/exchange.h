@@ -10,6 +10,7 @@
 #include "server/random_id.h"
 #include "server/sampling_request.h"
 #include "server/server.h"
+#include "server/viewer.h"
 #include "server/watch.h"
 
 struct MHD_Connection;
@@ -22,9 +23,10 @@ struct glint_route {
     const char *method; // "GET" (HEAD too) or "POST"
     const char *path;   // ends in "/*": whatever follows, in exchange->rest
     enum glint_protocol protocol;
-    bool open;                                       // needs no key
-    bool needs_engine;                               // 503 while the model is loading
-    void (*handle)(struct glint_exchange *exchange); // answers exactly once
+    bool open;         // needs no key
+    bool needs_engine; // 503 while the model is loading
+    // Answers exactly once. Called again from its start when pictures had to be waited for.
+    void (*handle)(struct glint_exchange *exchange);
 };
 
 // A socket that the server listens on.
@@ -43,6 +45,7 @@ enum { GLINT_SERVER_DOORS = 2 };
 struct glint_server {
     struct glint_server_params params;
     struct glint_metrics *metrics;
+    struct glint_viewer *viewer;
     struct glint_engine_thread *engine;
     struct glint_watch *watch;
     struct glint_response_store *store; // NULL: responses are not kept
@@ -95,6 +98,9 @@ struct glint_exchange {
     bool ready;                     // the body is complete
     bool answered;
     int status;
+    struct glint_viewing *viewing; // the request's pictures; NULL: none, or not seen to yet
+    struct glint_outbox *loading;  // ends when they are there
+    bool later;                    // the route's handler is called again then
     struct glint_outbox *outbox;
     struct glint_voice *voice;
     struct glint_buffer batch, out; // notes taken, bytes to send
@@ -121,6 +127,12 @@ void glint_exchange_answer_static(struct glint_exchange *exchange, int status,
                                   struct glint_view body, const char *const *headers);
 void glint_exchange_answer_json(struct glint_exchange *exchange, struct glint_buffer *body);
 void glint_exchange_refuse(struct glint_exchange *exchange, const struct glint_api_error *error);
+// The request's pictures [media->n], decoded. NULL after filling error; while they are loaded its
+// status is GLINT_API_LATER: pass it to glint_exchange_refuse like any other, and the handler is
+// called again when they are there. max_tokens: of each picture; 0: the server's.
+struct glint_picture *const *glint_exchange_view(struct glint_exchange *exchange,
+                                                 const struct glint_media *media, int max_tokens,
+                                                 struct glint_api_error *error);
 // Hands the works to the engine thread; takes over works and voice, also when it has to refuse.
 void glint_exchange_generate(struct glint_exchange *exchange, struct glint_work **works, int n,
                              struct glint_voice *voice);

@@ -70,6 +70,10 @@ static void say_request(const struct glint_exchange *x) {
             ", prompt %d (%d cached), generated %d, queue %.1f prefill %.1f decode %.1f ms, %s",
             u->n_prompt, u->n_cached, u->n_generated, u->queue_ms, u->prefill_ms, u->decode_ms,
             x->finish);
+        n = (int)strlen(line);
+        if (u->n_image > 0)
+            snprintf(line + n, sizeof line - (size_t)n, ", pictures %d tokens %.1f ms", u->n_image,
+                     u->image_ms);
     } else if (x->outbox && n > 0 && (size_t)n < sizeof line) {
         snprintf(line + n, sizeof line - (size_t)n, ", the client left");
     }

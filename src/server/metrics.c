@@ -33,6 +33,8 @@ struct glint_metrics {
     struct glint_draft_stats draft;
     uint64_t n_prefill_rows, n_decode_rows, n_decode_steps;
     double prefill_s, decode_s;
+    uint64_t n_pictures, n_picture_rows;
+    double picture_s;
     int n_running;
     struct histogram first, queue, token, whole;
 };
@@ -98,6 +100,14 @@ void glint_metrics_step(struct glint_metrics *metrics, int n_prefill, int n_deco
     pthread_mutex_unlock(&metrics->lock);
 }
 
+void glint_metrics_picture(struct glint_metrics *metrics, int n_tokens, double ms) {
+    pthread_mutex_lock(&metrics->lock);
+    metrics->n_pictures++;
+    metrics->n_picture_rows += (uint64_t)n_tokens;
+    metrics->picture_s += ms / 1000;
+    pthread_mutex_unlock(&metrics->lock);
+}
+
 void glint_metrics_load(struct glint_metrics *metrics, int n_running) {
     pthread_mutex_lock(&metrics->lock);
     metrics->n_running = n_running;
@@ -152,7 +162,7 @@ static void put_labelled(struct glint_buffer *out, const char *name, const char 
 }
 
 static void put_requests(const struct glint_metrics *m, struct glint_buffer *out) {
-    static const char *const phases[] = {"queue", "prefill", "decode"};
+    static const char *const phases[] = {"queue", "prefill", "decode", "picture"};
     static const char *const limits[] = {"body", "queue", "key", "host"};
     static const char *const classes[] = {"1xx", "2xx", "3xx", "4xx", "5xx"};
     put_head(out, "requests_finished_total", "counter", "Generations that ended, by reason.");
@@ -163,7 +173,7 @@ static void put_requests(const struct glint_metrics *m, struct glint_buffer *out
     put_head(out, "requests_cancelled_total", "counter",
              "Generations whose client left, by phase.");
     put_labelled(out, "requests_cancelled_total", "phase", phases,
-                 &m->count[GLINT_COUNT_CANCELLED_QUEUED], 3);
+                 &m->count[GLINT_COUNT_CANCELLED_QUEUED], 4);
     put_head(out, "requests_rejected_total", "counter", "Requests refused, by limit.");
     put_labelled(out, "requests_rejected_total", "limit", limits,
                  &m->count[GLINT_COUNT_REJECTED_BODY], 4);
@@ -192,6 +202,12 @@ static void put_tokens(const struct glint_metrics *m, struct glint_buffer *out) 
     glint_buffer_printf(out, "glint_prefill_seconds_total %.9g\n", m->prefill_s);
     put_head(out, "decode_seconds_total", "counter", "Time in decode steps.");
     glint_buffer_printf(out, "glint_decode_seconds_total %.9g\n", m->decode_s);
+    put_counter(out, "images_total", "Pictures and videos looked at.", m->n_pictures);
+    put_counter(out, "image_tokens_total", "Their tokens.", m->n_picture_rows);
+    put_counter(out, "image_cache_hits_total", "Pictures that were known already.",
+                m->count[GLINT_COUNT_PICTURE_HITS]);
+    put_head(out, "image_seconds_total", "counter", "Time in which they were looked at.");
+    glint_buffer_printf(out, "glint_image_seconds_total %.9g\n", m->picture_s);
     put_counter(out, "cache_evictions_total", "Idle sequences whose cache was given back.",
                 m->count[GLINT_COUNT_EVICTED]);
     put_counter(out, "preemptions_total", "Running sequences that had to give way.",

@@ -12,10 +12,12 @@ enum glint_count {
     GLINT_COUNT_CANCELLED_QUEUED,
     GLINT_COUNT_CANCELLED_PREFILL,
     GLINT_COUNT_CANCELLED_DECODE,
-    GLINT_COUNT_REJECTED_BODY,  // 413
-    GLINT_COUNT_REJECTED_QUEUE, // 429
-    GLINT_COUNT_REJECTED_KEY,   // 401
-    GLINT_COUNT_REJECTED_HOST,  // 403
+    GLINT_COUNT_CANCELLED_PICTURE, // while its pictures were looked at
+    GLINT_COUNT_REJECTED_BODY,     // 413
+    GLINT_COUNT_REJECTED_QUEUE,    // 429
+    GLINT_COUNT_REJECTED_KEY,      // 401
+    GLINT_COUNT_REJECTED_HOST,     // 403
+    GLINT_COUNT_PICTURE_HITS,      // pictures that need not be looked at again
     GLINT_COUNT_KINDS,
 };
 
@@ -30,6 +32,8 @@ void glint_metrics_request(struct glint_metrics *metrics, const struct glint_usa
                            enum glint_turn_reason reason);
 // A step of the engine: rows of prompts, rows of decoding sequences.
 void glint_metrics_step(struct glint_metrics *metrics, int n_prefill, int n_decode, double ms);
+// A picture that has been looked at, of n_tokens rows.
+void glint_metrics_picture(struct glint_metrics *metrics, int n_tokens, double ms);
 void glint_metrics_load(struct glint_metrics *metrics, int n_running);
 // An answer that went out.
 void glint_metrics_response(struct glint_metrics *metrics, int status);

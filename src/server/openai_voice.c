@@ -25,6 +25,10 @@ void glint_openai_put_usage(struct glint_json_writer *w, const struct glint_usag
     glint_json_begin_object(w);
     glint_json_key(w, "cached_tokens");
     glint_json_i64(w, usage->n_cached);
+    glint_json_key(w, "text_tokens");
+    glint_json_i64(w, usage->n_prompt - usage->n_image);
+    glint_json_key(w, "image_tokens");
+    glint_json_i64(w, usage->n_image);
     glint_json_end_object(w);
     glint_json_key(w, "completion_tokens_details");
     glint_json_begin_object(w);

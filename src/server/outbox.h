@@ -22,9 +22,11 @@ enum glint_note_kind {
 
 struct glint_usage {
     int n_prompt, n_cached; // tokens; cached ones were not evaluated again
+    int n_image;            // tokens of the prompt that are rows of pictures
     int n_generated, n_reasoning;
     struct glint_draft_stats draft;
     double queue_ms, prefill_ms, decode_ms;
+    double image_ms; // part of queue_ms: until the pictures had been looked at
 };
 
 struct glint_note {

@@ -71,10 +71,33 @@ static enum glint_status open_door(struct glint_server *server, enum glint_proto
     return GLINT_OK;
 }
 
+static void seen(void *user) {
+    struct glint_server *server = user;
+    glint_engine_thread_nudge(server->engine);
+}
+
+static enum glint_status open_viewer(struct glint_server *server, struct glint_error *err) {
+    const struct glint_server_params *params = &server->params;
+    const struct glint_viewer_params viewer = {.vision = params->vision,
+                                               .max_tokens = params->image_max_tokens,
+                                               .video = params->video,
+                                               .video_summed = params->video_summed,
+                                               .fetch = params->remote_images,
+                                               .fetch_private = params->private_images,
+                                               .n_queue = params->n_queue,
+                                               .max_bytes = 4 * params->max_body_bytes,
+                                               .max_request_bytes = params->max_body_bytes,
+                                               .metrics = server->metrics,
+                                               .seen = seen,
+                                               .user = server};
+    return glint_viewer_open(&server->viewer, &viewer, err);
+}
+
 static enum glint_status open_engine(struct glint_server *server, struct glint_error *err) {
     struct glint_engine_thread_params engine = {.engine = server->params.engine,
                                                 .n_queue = server->params.n_queue,
                                                 .no_reuse = server->params.no_reuse,
+                                                .viewer = server->viewer,
                                                 .metrics = server->metrics};
     GLINT_TRY(glint_watch_open(&server->watch, gone, server, err));
     return glint_engine_thread_open(&server->engine, &engine, err);
@@ -109,6 +132,8 @@ static enum glint_status start(struct glint_server *server, struct glint_error *
     enum glint_status status = open_door(server, GLINT_PROTOCOL_OPENAI, params->port, &fds[0], err);
     if (status == GLINT_OK && params->ollama_port >= 0)
         status = open_door(server, GLINT_PROTOCOL_OLLAMA, params->ollama_port, &fds[1], err);
+    if (status == GLINT_OK)
+        status = open_viewer(server, err);
     if (status == GLINT_OK)
         status = open_engine(server, err);
     for (int i = 0; i < server->n_doors; i++) {
@@ -174,18 +199,21 @@ bool glint_server_drain(struct glint_server *server) {
     return atomic_load_explicit(&server->n_active, memory_order_relaxed) == 0;
 }
 
-// Order: the engine thread ends all works, which wakes every suspended connection; only then may
-// the HTTP threads be stopped. Those look at the watch until their end, and it at the engine.
+// Order: the engine thread ends all works and the viewer what waits for pictures, which wakes every
+// suspended connection; only then may the HTTP threads be stopped. Those look at the watch until
+// their end, and it at the engine.
 void glint_server_close(struct glint_server **server_in) {
     struct glint_server *server = *server_in;
     *server_in = NULL;
     if (!server)
         return;
     glint_engine_thread_stop(server->engine);
+    glint_viewer_stop(server->viewer);
     for (int i = 0; i < server->n_doors; i++)
         glint_http_stop(&server->doors[i]);
     glint_watch_close(&server->watch);
     glint_engine_thread_close(&server->engine);
+    glint_viewer_close(&server->viewer);
     glint_metrics_close(&server->metrics);
     glint_response_store_close(&server->store);
     for (int i = 0; i < server->n_doors; i++)

@@ -8,21 +8,35 @@
 
 enum { GLINT_SERVER_MAX_KEYS = 64 };
 
+// What reads videos, which the server cannot do itself.
+struct glint_video_reader {
+    // Fills the frames' fields of source from the video file in it. cancel is asked meanwhile and
+    // while frames are read; true stops.
+    enum glint_status (*open)(void **video, struct glint_picture_source *source,
+                              bool (*cancel)(void *user), void *user, struct glint_error *err);
+    void (*close)(void *video);
+};
+
 struct glint_server_params {
-    struct glint_engine_params engine;     // n_session: sequences generated at once
-    struct glint_sampler_options sampling; // what a request does not say
-    const char *effort;                    // likewise; NULL: the template's
-    int64_t n_predict;                     // tokens of an answer without max_tokens; -1: no limit
-    const char *host;                      // address or name, or a path that ends in ".sock"
-    int port;                              // 0: any free one
-    int ollama_port;                       // a second socket that speaks Ollama's protocol; 0: any
-                                           // free one; -1: none
-    const char *alias;                     // name of the model; NULL: from the file's name
-    int n_queue;                           // requests that may wait; over it: 429
-    int n_connections;                     // open at once
-    int n_threads;                         // that serve connections
-    size_t max_body_bytes;                 // of a request; over it: 413
-    const char *const *keys;               // [n_keys] API keys; none: everybody may ask
+    struct glint_engine_params engine;      // n_session: sequences generated at once
+    struct glint_sampler_options sampling;  // what a request does not say
+    const char *effort;                     // likewise; NULL: the template's
+    int64_t n_predict;                      // tokens of an answer without max_tokens; -1: no limit
+    const char *host;                       // address or name, or a path that ends in ".sock"
+    int port;                               // 0: any free one
+    int ollama_port;                        // a second socket that speaks Ollama's protocol; 0: any
+                                            // free one; -1: none
+    const char *alias;                      // name of the model; NULL: from the file's name
+    int n_queue;                            // requests that may wait; over it: 429
+    int n_connections;                      // open at once
+    int n_threads;                          // that serve connections
+    size_t max_body_bytes;                  // of a request; over it: 413
+    struct glint_vision_params vision;      // path NULL: no pictures
+    const struct glint_video_reader *video; // NULL: no videos
+    int image_max_tokens;                   // of a picture that sets no limit; 0: the most there is
+    bool video_summed;                      // as in glint_picture_source.summed_kernel
+    bool remote_images, private_images;     // addresses of pictures are fetched; also private ones
+    const char *const *keys;                // [n_keys] API keys; none: everybody may ask
     size_t n_keys;
     const char *cors_origin; // "*", or one origin that pages may ask from; NULL: none
     const char *date;        // of the default system text; NULL: today

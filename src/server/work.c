@@ -89,6 +89,7 @@ void glint_work_close(struct glint_work **work_in) {
         return;
     glint_turn_close(&work->turn);
     glint_constraint_close(&work->constraint);
+    glint_viewing_release(&work->viewing);
     glint_detokenizer_close(&work->detokenizer);
     glint_buffer_fini(&work->bias);
     glint_buffer_fini(&work->unsure);
@@ -97,6 +98,14 @@ void glint_work_close(struct glint_work **work_in) {
     if (work->outbox)
         glint_outbox_finish(work->outbox);
     glint_free(work);
+}
+
+void glint_work_set_viewing(struct glint_work *work, struct glint_viewing *viewing) {
+    if (!viewing)
+        return;
+    glint_viewing_retain(viewing);
+    work->viewing = viewing;
+    work->usage.n_image = glint_viewing_tokens(viewing);
 }
 
 static enum glint_status reserve(struct glint_work *work, size_t n, struct glint_error *err) {

@@ -5,7 +5,7 @@
 #ifndef GLINT_SERVER_WORK_H
 #define GLINT_SERVER_WORK_H
 
-#include "server/outbox.h"
+#include "server/viewer.h"
 
 enum glint_work_phase {
     GLINT_WORK_PREFILL, // ids are being evaluated
@@ -20,6 +20,7 @@ struct glint_work {
     struct glint_turn *turn;               // takes the output apart; NULL: raw text
     struct glint_detokenizer *detokenizer; // for raw text
     struct glint_constraint *constraint;   // NULL: anything may come
+    struct glint_viewing *viewing;         // the prompt's pictures; NULL: none
     int64_t n_predict;                     // -1: no limit
     bool ignore_eos;
     bool echo;       // raw text: the prompt is said first, with its log-probabilities if asked for
@@ -57,6 +58,8 @@ enum glint_status glint_work_set_sampling(struct glint_work *work,
                                           uint64_t seed_step, struct glint_error *err);
 enum glint_status glint_work_put_prompt(struct glint_work *work, const struct glint_ids *prompt,
                                         struct glint_error *err);
+// Retains the pictures of the prompt, which may be NULL.
+void glint_work_set_viewing(struct glint_work *work, struct glint_viewing *viewing);
 // Says that the work is over to its outbox, if it has one, and frees it.
 void glint_work_close(struct glint_work **work);
 

@@ -187,7 +187,8 @@ class OpenAIChat(unittest.TestCase):
         self.refused("response_format", response_format={"type": "xml"})
         self.refused("response_format", response_format={"type": "json_schema"})
         picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-        self.refused("messages", messages=[{"role": "user", "content": [picture]}])
+        self.refused("messages[0].content[0]",
+                     messages=[{"role": "user", "content": [picture]}])
         self.refused("audio", audio={"voice": "x"})
         self.refused("functions", functions=[{"name": "f"}])
         self.refused("mirostat", mirostat=2)
