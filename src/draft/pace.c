@@ -6,7 +6,7 @@ enum {
     SURE = 50, // measurements after which a cost moves slowly
     TRIAL = 2, // proposals of a trial
     PAUSE_MIN = 32,
-    PAUSE_MAX = 256,
+    PAUSE_MAX = 512,
 };
 
 static const double forget = 0.95;      // weight of a sequence's rounds, each round
@@ -107,7 +107,9 @@ static int best_length(const struct glint_pace *pace, const struct glint_pace_bo
         right = chance(pace, book, k - 1, right);
         reach *= right;
         tokens += reach;
-        double speed = tokens * plain / (step_ms(book, line, n_sequence * (k + 1)) + draft);
+        double step = step_ms(book, line, n_sequence * (k + 1));
+        // Measured at other times, on a busier or idler machine: more rows never take less.
+        double speed = tokens * plain / ((step > plain ? step : plain) + draft);
         if (speed > *gain) {
             *gain = speed;
             best = k;
@@ -149,7 +151,7 @@ void glint_pace_learn_round(struct glint_pace *pace, struct glint_pace_book *boo
     count(&book->record, forget_book, n_reached, n_taken);
     if (!pace->off) {
         book->pause = PAUSE_MIN;
-    } else if (n_taken > 0 && pace->gain > hopeful) {
+    } else if (n_taken == n || (n_taken > 0 && pace->gain > hopeful)) {
         book->n_plain = book->pause; // a trial that went well is followed by another
     } else if (book->pause < PAUSE_MAX) {
         book->pause *= 2;
