@@ -64,6 +64,8 @@ struct glint_engine_params {
     int n_context;          // tokens of one session; 0: the model's, lowered to what memory allows
     int n_session;          // sessions open at once, at least 1
     int n_cache;            // tokens that all sessions hold together at most; 0: n_context
+    int n_checkpoint;       // windows of sliding layers kept beyond the sessions' own: memory for
+                            // glint_session_keep
     int n_chunk;            // rows of one prefill step; 0: 512. Does not change results
     int n_draft; // tokens tried ahead in a round of a new session; -1 (the default): as many as
                  // pays, by what rounds cost and how many are right
@@ -173,6 +175,36 @@ int glint_session_reusable(const struct glint_session *session, const int32_t *i
 // before `length`; nothing has changed then.
 enum glint_status glint_session_truncate(struct glint_session *session, int length,
                                          struct glint_error *err);
+
+// Keeps the state after the first `length` tokens held as a checkpoint, from which any session of
+// the engine can go on (glint_session_resume), also when this one has gone on, or is closed. Its
+// pages are shared, not copied. Whatever memory needs, checkpoints make room for: the one whose
+// loss costs least goes first. GLINT_E_LIMIT as for truncate. Without full layers nothing is kept.
+enum glint_status glint_session_keep(struct glint_session *session, int length,
+                                     struct glint_error *err);
+
+enum { GLINT_RESUMED_AHEAD = 8 };
+struct glint_resumed {
+    int n_kept;       // tokens held now, which begin the prompt; at most n - 1
+    int n_common;     // tokens that begin the prompt and a sequence that is kept, the longest
+    int n_checkpoint; // length of the checkpoint that served; 0: none, or the session's own tokens
+    int n_forgotten;  // length of the longest checkpoint given up that begins the prompt; 0: none
+    int32_t ahead[GLINT_RESUMED_AHEAD]; // [n_ahead] what follows n_common there; -1: a picture
+    int n_ahead;
+};
+// Makes the session hold as long a beginning of ids as it can without evaluating anything: its own
+// tokens, or those of a checkpoint. The pictures of ids are set before. Sessions that were not
+// resumed are of group 0; groups share nothing. GLINT_E_NOMEM leaves the session empty.
+enum glint_status glint_session_resume(struct glint_session *session, uint64_t group,
+                                       const int32_t *ids, int n, struct glint_resumed *resumed,
+                                       struct glint_error *err);
+
+struct glint_reuse_info {
+    int n_checkpoint;
+    uint64_t bytes;     // of what only checkpoints hold
+    uint64_t n_evicted; // given up since the engine was opened
+};
+struct glint_reuse_info glint_engine_reuse(const struct glint_engine *engine);
 
 // Logits after the last token [n_vocab]; NULL when nothing has been evaluated since the last
 // truncation.

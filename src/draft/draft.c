@@ -284,6 +284,16 @@ static int seen_rows(const struct glint_draft *draft, int length) {
     return length < most ? length : most;
 }
 
+uint64_t glint_draft_saved_bytes(const struct glint_drafter_config *config,
+                                 const struct glint_draft_params *params) {
+    struct glint_kv_plane plane = {.dtype_k = params->dtype_k,
+                                   .dtype_v = params->dtype_v,
+                                   .n_head_kv = config->base.n_head_kv,
+                                   .head_dim = config->base.head_dim};
+    return glint_kv_layer_bytes(&plane) / GLINT_KV_PAGE_ROWS * (uint64_t)config->base.n_layer *
+           (uint64_t)config->base.window;
+}
+
 size_t glint_draft_context_bytes(const struct glint_draft *draft, int length) {
     return glint_kv_ring_bytes(draft->kv, seen_rows(draft, length));
 }
@@ -297,16 +307,36 @@ enum glint_status glint_draft_save(struct glint_draft *draft, int i_sequence, in
     return draft->backend->sync(draft->backend, err);
 }
 
-enum glint_status glint_draft_restore(struct glint_draft *draft, int i_sequence, int length,
-                                      const void *bytes, struct glint_error *err) {
-    int n = seen_rows(draft, length);
+// Zeroes the context's rows [begin, end).
+static enum glint_status clear_rows(struct glint_draft *draft, int i_sequence, int begin, int end,
+                                    struct glint_error *err) {
+    int n = end - begin;
+    if (n <= 0)
+        return GLINT_OK;
+    void *zeros = glint_alloc(1, glint_kv_ring_bytes(draft->kv, n));
+    if (!zeros)
+        return glint_fail(err, GLINT_E_NOMEM, "drafter: no memory for %d rows", n);
+    glint_kv_ring_write(draft->kv, i_sequence, draft->backend, begin, n, zeros);
+    enum glint_status status = draft->backend->sync(draft->backend, err);
+    glint_free(zeros);
+    return status;
+}
+
+enum glint_status glint_draft_restore(struct glint_draft *draft, int i_sequence, int saved,
+                                      int length, const void *bytes, struct glint_error *err) {
+    int n = seen_rows(draft, saved);
+    GLINT_REQUIRE(length >= 0 && length <= saved, err);
     glint_kv_truncate(draft->kv, i_sequence, 0);
-    for (int at = 0, take; at < length; at += take) {
-        take = length - at < WAITING ? length - at : WAITING;
+    for (int at = 0, take; at < saved; at += take) {
+        take = saved - at < WAITING ? saved - at : WAITING;
         GLINT_TRY(glint_kv_reserve(draft->kv, i_sequence, take, err));
         glint_kv_commit(draft->kv, i_sequence, take);
     }
-    glint_kv_ring_write(draft->kv, i_sequence, draft->backend, length - n, n, bytes);
+    glint_kv_ring_write(draft->kv, i_sequence, draft->backend, saved - n, n, bytes);
+    int begin = length - seen_rows(draft, length);
+    int end = length < saved - n ? length : saved - n;
+    GLINT_TRY(clear_rows(draft, i_sequence, begin, end, err));
+    glint_draft_truncate(draft, i_sequence, length);
     return draft->backend->sync(draft->backend, err);
 }
 

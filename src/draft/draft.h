@@ -29,6 +29,9 @@ struct glint_draft;
 // Device bytes of context and scratch.
 uint64_t glint_draft_bytes(const struct glint_drafter_config *config,
                            const struct glint_draft_params *params);
+// Host bytes of one context at most, as glint_draft_save writes it.
+uint64_t glint_draft_saved_bytes(const struct glint_drafter_config *config,
+                                 const struct glint_draft_params *params);
 // Raises a backend's limits to what the drafter needs.
 void glint_draft_limits(const struct glint_drafter_config *config,
                         const struct glint_draft_params *params,
@@ -64,10 +67,11 @@ size_t glint_draft_context_bytes(const struct glint_draft *draft, int length);
 // the context first catches up; the target can be cut to `length`.
 enum glint_status glint_draft_save(struct glint_draft *draft, int i_sequence, int length, int held,
                                    void *bytes, struct glint_error *err);
-// The sequence's context is dropped and becomes the saved one: it holds `length` tokens now. It
-// can be cut to these and to nothing, not in between.
-enum glint_status glint_draft_restore(struct glint_draft *draft, int i_sequence, int length,
-                                      const void *bytes, struct glint_error *err);
+// The sequence's context is dropped and becomes what was saved at `saved` tokens, cut to `length`
+// of them, which the target can do too. Rows that were not saved are zero then: only what is
+// proposed suffers, for a while.
+enum glint_status glint_draft_restore(struct glint_draft *draft, int i_sequence, int saved,
+                                      int length, const void *bytes, struct glint_error *err);
 
 struct glint_draft_ask {
     int i_sequence;

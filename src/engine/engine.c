@@ -64,6 +64,8 @@ static enum glint_status open_parts(struct glint_engine *engine, struct glint_er
     GLINT_TRY(glint_backend_open(&engine->backend, &engine->params, &sizes.limits, err));
     GLINT_TRY(glint_model_open(&engine->model, files->gguf, engine->backend, err));
     GLINT_TRY(glint_kv_open(&engine->kv, config, engine->backend, &sizes.kv, err));
+    if (config->n_full > 0)
+        GLINT_TRY(glint_prefix_open(&engine->prefix, engine->kv, err));
     GLINT_TRY(glint_forward_init(&engine->forward, &engine->model, engine->kv, sizes.max_rows,
                                  sizes.max_want, err));
     engine->forward.exact = engine->params.exact_activations;
@@ -78,7 +80,8 @@ static enum glint_status open_parts(struct glint_engine *engine, struct glint_er
     engine->rows = glint_alloc(n_rows > max_col ? n_rows : max_col, sizeof(float));
     engine->sessions = glint_alloc((size_t)engine->n_session, sizeof(struct glint_session *));
     engine->parts = glint_alloc((size_t)engine->n_session, sizeof *engine->parts);
-    if (!engine->rows || !engine->sessions || !engine->parts)
+    engine->units = glint_alloc((size_t)engine->n_context, sizeof *engine->units);
+    if (!engine->rows || !engine->sessions || !engine->parts || !engine->units)
         return glint_fail(err, GLINT_E_NOMEM, "engine: no memory");
     return GLINT_OK;
 }
@@ -113,11 +116,13 @@ void glint_engine_close(struct glint_engine **engine_in) {
         return;
     glint_free(engine->sessions);
     glint_free(engine->rows);
+    glint_free(engine->units);
     glint_free(engine->parts);
     glint_sampler_scratch_close(&engine->scratch);
     glint_batch_fini(&engine->batch);
     glint_draft_close(&engine->draft);
     glint_forward_fini(&engine->forward);
+    glint_prefix_close(&engine->prefix);
     glint_kv_close(&engine->kv);
     glint_model_close(&engine->model);
     if (engine->backend)

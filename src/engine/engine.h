@@ -4,6 +4,7 @@
 #define GLINT_ENGINE_ENGINE_H
 
 #include "batch/batch.h"
+#include "batch/prefix.h"
 #include "draft/draft.h"
 #include "draft/pace.h"
 #include "layer/forward.h"
@@ -26,6 +27,8 @@ struct glint_engine {
     struct glint_backend *backend;
     struct glint_model model;
     struct glint_kv *kv;
+    struct glint_prefix *prefix; // NULL for a model without full layers
+    uint64_t *units;             // [n_context] scratch of reuse.c
     struct glint_forward forward;
     struct glint_batch batch;
     struct glint_memory_plan plan;
@@ -50,6 +53,7 @@ struct glint_part {
 struct glint_session {
     struct glint_engine *engine;
     int slot;       // sequence number in the cache
+    uint64_t group; // whose checkpoints it shares
     int length;     // tokens held
     int32_t *ids;   // [n_context] these, and after them the proposals computed ahead
     uint64_t *keys; // [n_context] of the picture row in a token's place, 0: none; NULL: all 0
@@ -110,6 +114,9 @@ void glint_session_drop_ahead(struct glint_session *session);
 // Ids in range of the vocabulary.
 enum glint_status glint_check_ids(const struct glint_engine *engine, const int32_t *ids, int n,
                                   struct glint_error *err);
+
+// Sampling starts to count anew: other tokens are held than it knows of.
+void glint_session_unsee(struct glint_session *session);
 
 // loop.c: runs engine->batch, which is filled: places, computes, commits. tap may be NULL.
 // Afterwards the logits of wanted row i are read with glint_engine_read_logits.

@@ -8,7 +8,11 @@
 
 enum glint_status glint_engine_step(struct glint_engine *engine, const struct glint_tap *tap,
                                     struct glint_error *err) {
-    GLINT_TRY(glint_batch_place(&engine->batch, engine->kv, err));
+    enum glint_status status = glint_batch_place(&engine->batch, engine->kv, err);
+    while (status == GLINT_E_NOMEM && engine->prefix && glint_prefix_evict(engine->prefix))
+        status = glint_batch_place(&engine->batch, engine->kv, err);
+    if (status != GLINT_OK)
+        return status;
     if (engine->draft)
         tap = glint_draft_watch(engine->draft, tap);
     glint_forward_step(&engine->forward, &engine->batch, tap);

@@ -71,6 +71,9 @@ enum glint_status glint_engine_size(struct glint_engine_sizes *sizes,
         return glint_fail(err, GLINT_E_LIMIT,
                           "--ctx-size: found %d, expected at most %d, the model's own context",
                           params->n_context, config->n_context);
+    if (params->n_checkpoint > MAX_SESSION)
+        return glint_fail(err, GLINT_E_LIMIT, "checkpoints: found %d, expected at most %d",
+                          params->n_checkpoint, MAX_SESSION);
     if (params->n_session > MAX_SESSION)
         return glint_fail(err, GLINT_E_LIMIT, "sessions: found %d, expected at most %d",
                           params->n_session, MAX_SESSION);
@@ -85,7 +88,8 @@ enum glint_status glint_engine_size(struct glint_engine_sizes *sizes,
                .n_context = n_context,
                .n_cell = max_int(params->n_cache, n_context),
                .max_rows = chunk,
-               .slack = max_int(chunk, DEFAULT_CHUNK)},
+               .slack = max_int(chunk, DEFAULT_CHUNK),
+               .n_spare = max_int(params->n_checkpoint, 0)},
         .limits = {.max_rows = max_rows,
                    .max_col = max_int(max_int(config->width, config->n_ff),
                                       config->n_head * config->head_dim),
@@ -126,6 +130,7 @@ enum glint_status glint_plan_for(struct glint_memory_plan *plan,
     struct glint_kv_params one = sizes.kv;
     one.n_sequence = 1;
     one.n_cell = one.n_context;
+    one.n_spare = 0;
     uint64_t pages = ((uint64_t)n_context + GLINT_KV_PAGE_ROWS - 1) / GLINT_KV_PAGE_ROWS;
     *plan = (struct glint_memory_plan){
         .weights = files->gguf->n_tensor_bytes,
@@ -138,7 +143,8 @@ enum glint_status glint_plan_for(struct glint_memory_plan *plan,
     plan->cache_fixed = glint_kv_bytes(config, &one) - full_row * pages * GLINT_KV_PAGE_ROWS;
     if (files->drafting)
         plan->drafter =
-            files->draft_gguf->n_tensor_bytes + glint_draft_bytes(files->drafting, &sizes.draft);
+            files->draft_gguf->n_tensor_bytes + glint_draft_bytes(files->drafting, &sizes.draft) +
+            (uint64_t)sizes.kv.n_spare * glint_draft_saved_bytes(files->drafting, &sizes.draft);
     plan->total = plan->weights + plan->cache + plan->scratch + plan->drafter;
     return GLINT_OK;
 }

@@ -199,6 +199,10 @@ enum glint_status glint_session_eval(struct glint_session *session, const struct
     return GLINT_OK;
 }
 
+void glint_session_unsee(struct glint_session *session) {
+    session->n_seen = SEEN_NOTHING;
+}
+
 enum glint_status glint_session_truncate(struct glint_session *session, int length,
                                          struct glint_error *err) {
     struct glint_kv *kv = session->engine->kv;
@@ -213,7 +217,7 @@ enum glint_status glint_session_truncate(struct glint_session *session, int leng
     if (length != held)
         session->has_logits = false;
     if (session->n_seen > length)
-        session->n_seen = SEEN_NOTHING;
+        glint_session_unsee(session);
     glint_kv_truncate(kv, session->slot, length);
     if (session->engine->draft)
         glint_draft_truncate(session->engine->draft, session->slot, length);

@@ -90,9 +90,9 @@ static void check_cut(int held, int length) {
     size_t n_bytes = glint_draft_context_bytes(engine->draft, length);
     void *again = save(a, length), *nothing = calloc(1, n_bytes);
     assert_memory_equal(bytes, again, n_bytes);
-    must(glint_draft_restore(engine->draft, b->slot, length, nothing, &error), &error);
+    must(glint_draft_restore(engine->draft, b->slot, length, length, nothing, &error), &error);
     propose(b, &without);
-    must(glint_draft_restore(engine->draft, b->slot, length, bytes, &error), &error);
+    must(glint_draft_restore(engine->draft, b->slot, length, length, bytes, &error), &error);
     propose(b, &with);
     assert_memory_not_equal(&without, &with, sizeof with);
     must(glint_session_set_draft(a, 7, &error), &error);
