@@ -21,6 +21,8 @@ enum {
     OPT_ALIAS,
     OPT_PARALLEL,
     OPT_CACHE,
+    OPT_CHECKPOINTS,
+    OPT_SHARE,
     OPT_NO_REUSE,
     OPT_FREE_CALLS,
     OPT_KEY,
@@ -61,6 +63,11 @@ static const struct glint_option options[] = {
      {"cache-size"},
      "N",
      "tokens that all conversations hold in memory together\n(default: one context)"},
+    {OPT_CHECKPOINTS,
+     {"checkpoints"},
+     "N",
+     "windows kept beside those in use, for conversations to go\non from (4 more than -np)"},
+    {OPT_SHARE, {"share-cache"}, NULL, "clients with different keys share what was evaluated"},
     {OPT_NO_REUSE, {"no-reuse"}, NULL, "evaluate every prompt from its first token"},
     {OPT_FREE_CALLS, {"free-calls"}, NULL, "do not hold tool calls to their tools' schemas"},
     {OPT_KEY,
@@ -186,6 +193,11 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         return glint_options_int32(state, 1, 256, &params->engine.n_session);
     case OPT_CACHE:
         return glint_options_int32(state, 1, 1 << 30, &params->engine.n_cache);
+    case OPT_CHECKPOINTS:
+        return glint_options_int32(state, 0, 4096, &params->engine.n_checkpoint);
+    case OPT_SHARE:
+        params->share_cache = true;
+        return true;
     case OPT_NO_REUSE:
         params->no_reuse = true;
         return true;
@@ -360,12 +372,14 @@ int glint_cmd_serve(int argc, char **argv) {
     serve.params = glint_server_params_default();
     if (glint_state_file(serve.store_path, "responses.db"))
         serve.params.store = serve.store_path;
+    serve.params.engine.n_checkpoint = -1; // not asked for
     serve.args.params.n_session = serve.params.engine.n_session;
     if (!parse(&serve, argc, argv, &result)) {
         free(serve.key_text);
         return result;
     }
     int n_session = serve.params.engine.n_session, n_cache = serve.params.engine.n_cache;
+    int n_checkpoint = serve.params.no_reuse ? 0 : serve.params.engine.n_checkpoint;
     if (!glint_engine_args_model(&serve.args, &command)) {
         free(serve.key_text);
         return GLINT_EXIT_FAILED;
@@ -373,6 +387,7 @@ int glint_cmd_serve(int argc, char **argv) {
     serve.params.engine = serve.args.params;
     serve.params.engine.n_session = n_session;
     serve.params.engine.n_cache = n_cache;
+    serve.params.engine.n_checkpoint = n_checkpoint < 0 ? n_session + 4 : n_checkpoint;
     serve.params.engine.cancel = NULL;
     serve.params.engine.progress = NULL;
     serve.params.engine.say = say;

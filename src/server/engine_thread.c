@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // engine_thread.c — the queue, the slots and the order of steps.
 // Invariants: what is above `lock` belongs to the engine thread alone; a work is in the inbox, in
-// the waiting list or in one slot. A slot without a work keeps its session's tokens for the next
-// turn of the same conversation until the memory is needed.
+// the waiting list or in one slot. A slot without a work holds nothing: what was evaluated is kept
+// as checkpoints, from which the next work goes on in any slot (docs/cache.md).
 #include "server/engine_thread.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 
 #include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -17,8 +16,7 @@
 struct slot {
     struct glint_session *session;
     struct glint_work *work; // NULL: idle
-    uint64_t tenant;         // whose tokens the session holds
-    double used_ms;
+    int n_looked, last_cut; // tokens of the prompt that were looked at for cuts; where the last was
     struct glint_draft_stats drafted; // of the session, when the work began
 };
 
@@ -34,6 +32,7 @@ struct glint_engine_thread {
     int n_slot, i_prefill;
     struct work_list waiting;
     uint64_t n_started;
+    int32_t message_start, user;  // ids that begin a message of the user
     struct glint_session **batch; // [n_slot] scratch of a decode step
     int32_t *batch_ids;
     int *batch_slots;
@@ -95,14 +94,27 @@ static enum glint_status set_pictures(const struct slot *slot, const struct glin
     return glint_session_set_pictures(slot->session, pictures, n, err);
 }
 
-// Ends the work of a slot, whose session stays for the next turn.
+static void tell_reuse(struct glint_engine_thread *t) {
+    struct glint_reuse_info info = glint_engine_reuse(t->engine);
+    glint_metrics_reuse(t->params.metrics, &info);
+}
+
+// A checkpoint, if it can be had: without one the next request evaluates more.
+static void keep(struct glint_engine_thread *t, const struct slot *slot, int length) {
+    if (!t->params.no_reuse && length > 0)
+        glint_session_keep(slot->session, length, NULL);
+}
+
+// Ends the work of a slot. What was evaluated stays as a checkpoint.
 static void free_slot(struct glint_engine_thread *t, struct slot *slot) {
-    slot->used_ms = glint_clock_ms();
+    keep(t, slot, glint_session_length(slot->session));
+    glint_session_truncate(slot->session, 0, NULL); // always possible
     glint_session_set_constraint(slot->session, NULL);
     if (slot->work->viewing)
         set_pictures(slot, NULL, NULL);
     glint_work_close(&slot->work);
     wake_starved(t);
+    tell_reuse(t);
 }
 
 static void fail_slot(struct glint_engine_thread *t, struct slot *slot,
@@ -126,25 +138,18 @@ static void finish_slot(struct glint_engine_thread *t, struct slot *slot, bool l
     free_slot(t, slot);
 }
 
-// Gives back cache pages: of the idle sequence used longest ago, else of the running one that
-// came last, which is evaluated again when there is room. False when one sequence has them all.
+// Gives back the cache pages of the sequence that came last; it is evaluated again when there is
+// room. False when one sequence has them all. Checkpoints have been given up before (reuse.c).
 static bool make_room(struct glint_engine_thread *t) {
-    struct slot *oldest = NULL, *youngest = NULL;
+    struct slot *youngest = NULL;
     int n_holding = 0;
     for (int i = 0; i < t->n_slot; i++) {
         struct slot *slot = &t->slots[i];
-        if (glint_session_length(slot->session) == 0)
+        if (!slot->work || glint_session_length(slot->session) == 0)
             continue;
-        if (!slot->work && (!oldest || slot->used_ms < oldest->used_ms))
-            oldest = slot;
-        if (slot->work && (!youngest || slot->work->order > youngest->work->order))
+        if (!youngest || slot->work->order > youngest->work->order)
             youngest = slot;
-        n_holding += slot->work != NULL;
-    }
-    if (oldest) {
-        glint_session_truncate(oldest->session, 0, NULL); // always possible
-        glint_metrics_count(t->params.metrics, GLINT_COUNT_EVICTED, 1);
-        return true;
+        n_holding++;
     }
     if (n_holding < 2)
         return false;
@@ -155,65 +160,45 @@ static bool make_room(struct glint_engine_thread *t) {
     return true;
 }
 
-// What is lost of an idle sequence that is cut to `keep` tokens, in tokens that somebody may still
-// ask for: half as likely every few minutes.
-static double loss(const struct slot *slot, int keep, double now) {
-    enum { HALF_LIFE_MS = 300000 };
-    return (glint_session_length(slot->session) - keep) *
-           exp2(-(now - slot->used_ms) / HALF_LIFE_MS);
+static struct slot *find_idle(struct glint_engine_thread *t) {
+    for (int i = 0; i < t->n_slot; i++)
+        if (!t->slots[i].work)
+            return &t->slots[i];
+    return NULL;
 }
 
-// The idle slot where the work saves most: the tokens it can keep there, less what others lose.
-static struct slot *choose_slot(struct glint_engine_thread *t, const struct glint_work *work,
-                                int *keep) {
-    struct slot *best = NULL;
-    double now = glint_clock_ms(), best_gain = 0;
-    for (int i = 0; i < t->n_slot; i++) {
-        struct slot *slot = &t->slots[i];
-        if (slot->work)
-            continue;
-        bool reuse =
-            !t->params.no_reuse && !glint_work_is_scored(work) && slot->tenant == work->tenant;
-        if (work->viewing && reuse)
-            reuse = set_pictures(slot, work, NULL) == GLINT_OK;
-        int n = reuse ? glint_session_reusable(slot->session, work->ids, work->n_ids) : 0;
-        if (work->viewing)
-            set_pictures(slot, NULL, NULL);
-        double gain = n - loss(slot, n, now);
-        if (!best || gain > best_gain) {
-            best = slot;
-            best_gain = gain;
-            *keep = n;
-        }
-    }
-    return best;
+// The empty session goes on from the best checkpoint; without one it stays empty.
+static struct glint_resumed resume(struct glint_engine_thread *t, struct slot *slot) {
+    const struct glint_work *work = slot->work;
+    struct glint_resumed resumed = {.n_kept = 0};
+    if (t->params.no_reuse || glint_work_is_scored(work))
+        return resumed;
+    uint64_t group = t->params.share ? 0 : work->tenant;
+    if (glint_session_resume(slot->session, group, work->ids, work->n_ids, &resumed, NULL) !=
+        GLINT_OK)
+        resumed.n_kept = 0;
+    slot->n_looked = slot->last_cut = resumed.n_kept;
+    return resumed;
 }
 
-static void start_work(struct glint_engine_thread *t, struct slot *slot, struct glint_work *work,
-                       int keep) {
+static void start_work(struct glint_engine_thread *t, struct slot *slot, struct glint_work *work) {
     struct glint_error error = {.status = GLINT_OK};
     slot->work = work;
-    slot->tenant = work->tenant;
     work->order = t->n_started++;
     work->phase = GLINT_WORK_PREFILL;
     work->started_ms = glint_clock_ms();
     work->usage.queue_ms = work->started_ms - work->arrived_ms;
-    if (keep == work->n_ids)
-        keep--; // the last token is evaluated again, for its logits
     if (work->viewing)
         work->usage.image_ms = glint_viewing_ms(work->viewing);
-    enum glint_status status = glint_session_truncate(slot->session, keep, &error);
-    if (status == GLINT_E_LIMIT) {
-        keep = 0;
-        status = glint_session_truncate(slot->session, 0, &error);
-    }
-    if (status == GLINT_OK && work->viewing)
-        status = set_pictures(slot, work, &error);
-    if (status == GLINT_OK)
+    enum glint_status status = work->viewing ? set_pictures(slot, work, &error) : GLINT_OK;
+    if (status == GLINT_OK) {
+        work->usage.n_cached = resume(t, slot).n_kept;
+        if (work->usage.n_cached > 0)
+            glint_metrics_count(t->params.metrics, GLINT_COUNT_REUSED, 1);
         status = glint_session_set_sampler(slot->session, &work->sampling, &error);
+    }
     if (status == GLINT_OK)
         status = glint_work_begin_echo(work, &error);
-    work->usage.n_cached = keep;
     glint_session_set_constraint(slot->session, work->constraint);
     slot->drafted = glint_session_draft_stats(slot->session);
     glint_session_expect(slot->session, work->n_predict < 0 || work->n_predict > INT_MAX
@@ -242,9 +227,8 @@ static void admit(struct glint_engine_thread *t) {
     for (struct glint_work *work; (work = list_take(&t->waiting));) {
         struct glint_error error = {.status = GLINT_OK};
         struct slot *slot = NULL;
-        int keep = 0;
         if (!full && !waits_for_pictures(work, &error)) {
-            slot = error.status == GLINT_OK ? choose_slot(t, work, &keep) : NULL;
+            slot = error.status == GLINT_OK ? find_idle(t) : NULL;
             full = error.status == GLINT_OK && !slot;
         }
         if (!slot && error.status == GLINT_OK) {
@@ -253,7 +237,7 @@ static void admit(struct glint_engine_thread *t) {
         }
         count_queued(t, -1);
         if (slot) {
-            start_work(t, slot, work, keep);
+            start_work(t, slot, work);
             continue;
         }
         glint_work_fail(work, &error);
@@ -264,6 +248,24 @@ static void admit(struct glint_engine_thread *t) {
 }
 
 // ---- steps ------------------------------------------------------------------------------------
+
+// Checkpoints where other requests are likely to leave this prompt: before the first message of the
+// user, before later ones that are far enough from the last, and at the end.
+static void keep_cuts(struct glint_engine_thread *t, struct slot *slot) {
+    enum { FAR = 2048 };
+    const struct glint_work *work = slot->work;
+    int held = glint_session_length(slot->session), n_prompt = work->usage.n_prompt;
+    for (int i = slot->n_looked; i < held && i + 1 < n_prompt; i++) {
+        bool is_cut = work->ids[i] == t->message_start && work->ids[i + 1] == t->user;
+        if (is_cut && (slot->last_cut == 0 || i - slot->last_cut >= FAR)) {
+            keep(t, slot, i);
+            slot->last_cut = i;
+        }
+    }
+    slot->n_looked = held;
+    if (held == n_prompt)
+        keep(t, slot, n_prompt);
+}
 
 // One chunk of one prompt; the prompts take turns.
 static void prefill(struct glint_engine_thread *t) {
@@ -278,6 +280,8 @@ static void prefill(struct glint_engine_thread *t) {
     t->i_prefill = (int)(slot - t->slots);
     struct glint_work *work = slot->work;
     struct glint_error error = {.status = GLINT_OK};
+    if (glint_session_length(slot->session) == 0 && work->usage.n_cached > 0)
+        resume(t, slot); // it had to give way
     int held = glint_session_length(slot->session), n = work->n_ids - held;
     int chunk = glint_engine_info(t->engine).n_chunk;
     struct glint_eval eval = {.ids = work->ids + held, .n = n < chunk ? n : chunk};
@@ -297,6 +301,7 @@ static void prefill(struct glint_engine_thread *t) {
         return;
     }
     glint_metrics_step(t->params.metrics, eval.n, 0, glint_clock_ms() - began);
+    keep_cuts(t, slot);
     if (eval.n == n)
         work->phase = GLINT_WORK_DECODE;
 }
@@ -458,10 +463,22 @@ static void fail_all(struct glint_engine_thread *t, const struct glint_error *er
             fail_slot(t, &t->slots[i], error);
 }
 
+// What begins a message of the user in the model's dialect; -1 when nothing does.
+static enum glint_status find_marks(struct glint_engine_thread *t, struct glint_error *err) {
+    struct glint_text role = {.data = "user", .n = 4};
+    struct glint_ids ids;
+    GLINT_TRY(glint_tokenize(t->engine, &role, &ids, err));
+    t->message_start = glint_special_id(t->engine, "<|start|>");
+    t->user = ids.n > 0 ? ids.data[0] : -1;
+    glint_ids_free(&ids);
+    return GLINT_OK;
+}
+
 static enum glint_status load(struct glint_engine_thread *t, struct glint_error *err) {
     int n = t->n_slot;
     GLINT_TRY(glint_engine_open(&t->engine, &t->params.engine, err));
     GLINT_TRY(glint_viewer_load(t->params.viewer, t->engine, err));
+    GLINT_TRY(find_marks(t, err));
     GLINT_TRY(glint_chat_open(&t->chat, t->engine, err));
     if (!glint_chat_is_native(t->chat))
         glint_chat_close(&t->chat);

@@ -19,7 +19,8 @@ enum glint_engine_state {
 struct glint_engine_thread_params {
     struct glint_engine_params engine; // n_session: sequences at once; strings outlive the thread
     int n_queue;                       // works that may wait
-    bool no_reuse;                     // tokens held by a sequence are never used again
+    bool no_reuse;                     // nothing that was evaluated is used again
+    bool share;                        // tenants share what was evaluated
     struct glint_metrics *metrics;
     struct glint_viewer *viewer; // its vision file is opened with the model
 };

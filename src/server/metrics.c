@@ -36,6 +36,7 @@ struct glint_metrics {
     uint64_t n_pictures, n_picture_rows;
     double picture_s;
     int n_running;
+    struct glint_reuse_info reuse;
     struct histogram first, queue, token, whole;
 };
 
@@ -105,6 +106,12 @@ void glint_metrics_picture(struct glint_metrics *metrics, int n_tokens, double m
     metrics->n_pictures++;
     metrics->n_picture_rows += (uint64_t)n_tokens;
     metrics->picture_s += ms / 1000;
+    pthread_mutex_unlock(&metrics->lock);
+}
+
+void glint_metrics_reuse(struct glint_metrics *metrics, const struct glint_reuse_info *info) {
+    pthread_mutex_lock(&metrics->lock);
+    metrics->reuse = *info;
     pthread_mutex_unlock(&metrics->lock);
 }
 
@@ -208,8 +215,14 @@ static void put_tokens(const struct glint_metrics *m, struct glint_buffer *out) 
                 m->count[GLINT_COUNT_PICTURE_HITS]);
     put_head(out, "image_seconds_total", "counter", "Time in which they were looked at.");
     glint_buffer_printf(out, "glint_image_seconds_total %.9g\n", m->picture_s);
-    put_counter(out, "cache_evictions_total", "Idle sequences whose cache was given back.",
-                m->count[GLINT_COUNT_EVICTED]);
+    put_counter(out, "cache_hits_total", "Prompts that began with something evaluated before.",
+                m->count[GLINT_COUNT_REUSED]);
+    put_gauge(out, "cache_checkpoints", "Places that requests can go on from.",
+              m->reuse.n_checkpoint);
+    put_gauge(out, "cache_checkpoint_bytes", "Memory that only these hold.",
+              (double)m->reuse.bytes);
+    put_counter(out, "cache_evictions_total", "Checkpoints given up for memory.",
+                m->reuse.n_evicted);
     put_counter(out, "preemptions_total", "Running sequences that had to give way.",
                 m->count[GLINT_COUNT_PREEMPTED]);
 }

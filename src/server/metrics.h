@@ -7,7 +7,7 @@
 
 enum glint_count {
     GLINT_COUNT_FAILED,
-    GLINT_COUNT_EVICTED,   // idle sequences whose cache was given back
+    GLINT_COUNT_REUSED,    // prompts of which something had been evaluated before
     GLINT_COUNT_PREEMPTED, // running sequences that have to be evaluated again
     GLINT_COUNT_CANCELLED_QUEUED,
     GLINT_COUNT_CANCELLED_PREFILL,
@@ -34,6 +34,8 @@ void glint_metrics_request(struct glint_metrics *metrics, const struct glint_usa
 void glint_metrics_step(struct glint_metrics *metrics, int n_prefill, int n_decode, double ms);
 // A picture that has been looked at, of n_tokens rows.
 void glint_metrics_picture(struct glint_metrics *metrics, int n_tokens, double ms);
+// What the cache keeps now.
+void glint_metrics_reuse(struct glint_metrics *metrics, const struct glint_reuse_info *info);
 void glint_metrics_load(struct glint_metrics *metrics, int n_running);
 // An answer that went out.
 void glint_metrics_response(struct glint_metrics *metrics, int status);

@@ -98,6 +98,7 @@ static enum glint_status open_engine(struct glint_server *server, struct glint_e
                                                 .n_queue = server->params.n_queue,
                                                 .no_reuse = server->params.no_reuse,
                                                 .viewer = server->viewer,
+                                                .share = server->params.share_cache,
                                                 .metrics = server->metrics};
     GLINT_TRY(glint_watch_open(&server->watch, gone, server, err));
     return glint_engine_thread_open(&server->engine, &engine, err);

@@ -46,6 +46,7 @@ struct glint_server_params {
     int store_days;          // a response is kept for without being used
     bool free_calls;         // calls nobody forces need not fit their tools
     bool no_page;            // no chat page at "/"
+    bool share_cache;        // keys share what was evaluated
     bool no_reuse;           // every prompt is evaluated from its first token
     void (*say)(void *user, enum glint_log_kind kind, const char *text); // from any thread
     void *user;

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""test_reuse.py: what has been evaluated once is not evaluated again: conversations in turns,
+answers asked for again, edited messages, one system text for many. The same answers, to the bit, as
+from a server that uses nothing again."""
+import json
+import os
+import unittest
+
+from serving import ROOT, serving
+
+CHAT = "/v1/chat/completions"
+WEATHER = json.load(open(os.path.join(ROOT, "tools/demo/weather.json"), encoding="utf-8"))
+# The sliding layers' ring of the demo model has turned over beyond 1,024 tokens.
+LONG = "The rain in Spain stays mainly in the plain, and so does the wind. " * 72
+FLAGS = ("-np", "1", "--current-date", "2026-11-30", "--checkpoints", "12", "--cache-size", "16384")
+
+
+def user(text):
+    return {"role": "user", "content": text}
+
+
+def system(text):
+    return {"role": "system", "content": text}
+
+
+class Talk:
+    """A server, the answers it gave, and how much of each prompt it evaluated."""
+
+    def __init__(self, server):
+        self.server = server
+        self.answers = []
+
+    def ask(self, messages, **fields):
+        """Returns (message, tokens that were there, tokens evaluated)."""
+        rows = self.server.metric("prefill_rows_total")
+        answer = self.server.ask(CHAT, {"messages": messages, "temperature": 0, "max_tokens": 24,
+                                        "logprobs": True, "tools": WEATHER, **fields})
+        choice, usage = answer["choices"][0], answer["usage"]
+        calls = [call["function"] for call in choice["message"].get("tool_calls", [])]
+        self.answers.append((choice["message"]["content"], calls, choice["logprobs"]))
+        cached = usage["prompt_tokens_details"]["cached_tokens"]
+        new = self.server.metric("prefill_rows_total") - rows
+        assert new == usage["prompt_tokens"] - cached
+        self.end = usage["prompt_tokens"] + usage["completion_tokens"] - 1
+        return choice["message"], cached, new
+
+
+class Prefixes(unittest.TestCase):
+    def both(self, script, *flags):
+        """script(talk, reuse) with a server that uses things again and with one that does not."""
+        with serving(*FLAGS, *flags) as server:
+            warm = Talk(server)
+            script(warm, True)
+        with serving(*FLAGS, *flags, "--no-reuse") as server:
+            cold = Talk(server)
+            script(cold, False)
+        self.assertEqual(warm.answers, cold.answers)
+
+    def test_more_conversations_than_sequences(self):
+        def script(talk, reuse):
+            histories = [[system(LONG + f"You are number {i}."), user("Who are you?")]
+                         for i in range(2)]
+            ends = [0] * 2
+            for turn in range(2):
+                for i, history in enumerate(histories):
+                    message, cached, new = talk.ask(history)
+                    if reuse and turn > 0:
+                        self.assertEqual(cached, ends[i])
+                        self.assertLess(new, 40)
+                    ends[i] = talk.end
+                    history += [message, user(f"What is {turn} + {i}?")]
+            if reuse:
+                self.assertGreaterEqual(talk.server.metric("cache_hits_total"), 2)
+                self.assertGreater(talk.server.metric("cache_checkpoints"), 3)
+                self.assertGreater(talk.server.metric("cache_checkpoint_bytes"), 1e6)
+
+        self.both(script)
+
+    def test_one_system_text(self):
+        def script(talk, reuse):
+            talk.ask([system(LONG), user("What is 4 + 5?")])
+            _, cached, new = talk.ask([system(LONG), user("Who are you?")])
+            if reuse:
+                self.assertGreater(cached, 1100)
+                self.assertLess(new, 20)
+            # Beside one that is running: nothing that it holds is disturbed.
+            talk.ask([system(LONG), user("What is 4 + 5?")])
+
+        self.both(script, "--cache-type-k", "q8_0", "--cache-type-v", "q8_0")
+
+    def test_again_and_edited(self):
+        def script(talk, reuse):
+            history = [system(LONG), user("What is the weather in Oslo?")]
+            prompts = []
+            for turn in range(2):
+                message, _, new = talk.ask(history)
+                prompts.append(talk.end)
+                history += [message, user(f"The number is {turn}. " + LONG[:1300])]
+            # The last answer again: all of its prompt but the last token is there.
+            _, cached, new = talk.ask(history[:-2])
+            if reuse:
+                self.assertEqual(new, 1)
+            # The second question is another, the first one and its answer serve.
+            edited = [dict(message) for message in history[:-2]]
+            edited[3]["content"] = "No matter. " + edited[3]["content"]
+            _, cached, new = talk.ask(edited)
+            if reuse:
+                self.assertGreaterEqual(cached, prompts[0] - 60)
+                self.assertLess(cached, prompts[0] + 60)
+            # And the conversation as it was goes on from where it was, but for an answer that was
+            # cut off by its limit and reads otherwise in full.
+            message, cached, new = talk.ask(history)
+            if reuse:
+                self.assertGreaterEqual(cached, prompts[1] - 24)
+
+        self.both(script)
+
+    def test_keys_share_only_when_told_to(self):
+        for flags, least in (((), 0), (("--share-cache",), 100)):
+            with serving("--api-key", "a", "--api-key", "b", *FLAGS, *flags) as server:
+                body = {"messages": [user("one two three " * 60)], "max_tokens": 4}
+                for key in ("a", "b"):
+                    usage = server.ask(CHAT, body, {"x-api-key": key})["usage"]
+                cached = usage["prompt_tokens_details"]["cached_tokens"]
+                self.assertEqual(cached > least, bool(flags))
+
+
+if __name__ == "__main__":
+    unittest.main()
