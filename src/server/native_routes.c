@@ -51,7 +51,7 @@ void glint_native_props(struct glint_exchange *x) {
     glint_json_key(&w, "modalities");
     glint_json_begin_object(&w);
     glint_json_key(&w, "vision");
-    glint_json_bool(&w, false);
+    glint_json_bool(&w, glint_viewer_can_see(server->viewer));
     glint_json_key(&w, "audio");
     glint_json_bool(&w, false);
     glint_json_end_object(&w);

@@ -187,6 +187,8 @@ static void put_capabilities(struct glint_json_writer *w, const struct glint_ser
     glint_json_text(w, "completion");
     for (int i = 0; i < 2 && glint_engine_thread_chat(server->engine); i++)
         glint_json_text(w, chat[i]);
+    if (glint_engine_thread_chat(server->engine) && glint_viewer_can_see(server->viewer))
+        glint_json_text(w, "vision");
     glint_json_end_array(w);
 }
 

@@ -63,7 +63,7 @@ static int watch(void *user, curl_off_t total, curl_off_t now, curl_off_t up, cu
 static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address) {
     struct transfer *t = user;
     (void)purpose;
-    if (!t->request->allow_private && !glint_address_is_public(&address->addr)) {
+    if (t->request->is_allowed && !t->request->is_allowed(&address->addr)) {
         t->refused = true;
         return CURL_SOCKET_BAD;
     }

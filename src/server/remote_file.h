@@ -14,8 +14,9 @@ struct sockaddr;
 
 struct glint_remote_request {
     const char *url;
-    const char *name;           // opens the message of errors
-    bool allow_private;         // addresses that are not public as well
+    const char *name; // opens the message of errors
+    // Whether an address may be connected to; NULL: any.
+    bool (*is_allowed)(const struct sockaddr *address);
     bool (*cancel)(void *user); // asked several times a second; true stops
     void *user;
 };

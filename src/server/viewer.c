@@ -187,11 +187,12 @@ static enum glint_status fetch_all(struct glint_viewer *viewer, struct glint_vie
                                    struct glint_error *err) {
     for (size_t i = 0; i < viewing->n; i++) {
         struct source *source = &viewing->sources[i];
-        const struct glint_remote_request request = {.url = source->url,
-                                                     .name = source->path,
-                                                     .allow_private = viewer->params.fetch_private,
-                                                     .cancel = is_given_up,
-                                                     .user = viewing};
+        const struct glint_remote_request request = {
+            .url = source->url,
+            .name = source->path,
+            .is_allowed = viewer->params.fetch_private ? NULL : glint_address_is_public,
+            .cancel = is_given_up,
+            .user = viewing};
         if (!source->url)
             continue;
         enum glint_status status = glint_remote_fetch(&source->data, &request, err);
