@@ -24,6 +24,9 @@ build | curl         | libcurl4-gnutls-dev   | libcurl-devel       | curl       
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
 test  | tmux         | tmux                | tmux                | tmux        | tmux
+test  | tiff         | libtiff-dev         | libtiff-devel       | libtiff     | libtiff
+test  | avif         | libavif-dev         | libavif-devel       | libavif     | libavif
+test  | heif         | libheif-dev         | libheif-devel       | libheif     | libheif
 test  | jsonschema   | python3-jsonschema    | python3-jsonschema  | python-jsonschema | python
 ci    | fuzzer       | clang @clang-runtime@ | clang compiler-rt   | clang compiler-rt | llvm
 ci    | clang-format | @clang-format@        | clang-tools-extra   | clang       | clang-format@14
@@ -43,6 +46,10 @@ has() {
         jpeg) printf '#include <%s.h>\n' stdio jpeglib | cc -E -x c - >/dev/null 2>&1 ;;
         webp) echo '#include <webp/demux.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         gif) echo '#include <gif_lib.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        # Optional in a build; the tests have pictures for each.
+        tiff) echo '#include <tiffio.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        avif) echo '#include <avif/avif.h>' | cc -E -x c - >/dev/null 2>&1 ;;
+        heif) echo '#include <libheif/heif.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         microhttpd)
             echo '#include <microhttpd.h>' | cc -E -x c - >/dev/null 2>&1 ;;
         sqlite) echo '#include <sqlite3.h>' | cc -E -x c - >/dev/null 2>&1 ;;

@@ -61,18 +61,13 @@ static void on_progress(j_common_ptr jpeg) {
     }
 }
 
-// c * k / 255, rounded as Pillow rounds it.
-static int share(int c, int k) {
-    int x = c * k + 128;
-    return ((x >> 8) + x) >> 8;
-}
-
 static void convert_cmyk(const uint8_t *in, uint8_t *out, size_t width) {
-    for (size_t x = 0; x < width; x++, in += 4)
-        for (int c = 0; c < 3; c++) {
-            int white = in[3]; // 255 - black; the file has it inverted
-            *out++ = (uint8_t)(white - share(255 - in[c], white));
-        }
+    for (size_t x = 0; x < width; x++, in += 4, out += 3) {
+        uint8_t ink[4];
+        for (int c = 0; c < 4; c++)
+            ink[c] = (uint8_t)(255 - in[c]);
+        glint_picture_from_cmyk(out, ink);
+    }
 }
 
 static int orientation_of(const struct jpeg_decompress_struct *jpeg) {

@@ -3,6 +3,7 @@
 #include "vision/picture_file.h"
 
 #include "base/alloc.h"
+#include "vision/picture_child.h"
 #include "vision/picture_format.h"
 
 #include <string.h>
@@ -11,18 +12,63 @@ static bool begins(const struct glint_picture_file *file, size_t at, const char 
     return file->n >= at + n && memcmp(file->data + at, bytes, n) == 0;
 }
 
-static glint_picture_reader reader_of(const struct glint_picture_file *file) {
+// A picture in a box file ("ftyp"), AVIF or HEIC: which of the two, by its brands.
+static bool has_brand(const struct glint_picture_file *file, const char *const *brands) {
+    enum { MAX_BRAND = 64 };
+    if (!begins(file, 4, "ftyp", 4))
+        return false;
+    const uint8_t *p = file->data;
+    uint64_t end = (uint64_t)p[0] << 24 | (uint64_t)p[1] << 16 | (uint64_t)p[2] << 8 | p[3];
+    for (size_t at = 8, n = 0; at + 4 <= end && n < MAX_BRAND; at += 4, n++)
+        for (int i = 0; at != 12 && brands[i]; i++) // 12: a version
+            if (begins(file, at, brands[i], 4))
+                return true;
+    return false;
+}
+
+#ifdef GLINT_LIBTIFF
+static const glint_picture_reader tiff_read = glint_tiff_read;
+#else
+static const glint_picture_reader tiff_read = NULL;
+#endif
+#ifdef GLINT_LIBAVIF
+static const glint_picture_reader avif_read = glint_avif_read;
+#else
+static const glint_picture_reader avif_read = NULL;
+#endif
+#ifdef GLINT_LIBHEIF
+static const glint_picture_reader heic_read = glint_heic_read;
+#else
+static const glint_picture_reader heic_read = NULL;
+#endif
+
+struct format {
+    glint_picture_reader read;  // NULL: not in this build, or not known
+    const char *name, *library; // where it may be missing
+    bool in_child;
+};
+
+static struct format format_of(const struct glint_picture_file *file) {
+    static const char *const avif[] = {"avif", "avis", NULL};
+    static const char *const heic[] = {"heic", "heix", "heim", "heis", "hevc", "hevx", NULL};
     if (begins(file, 0, "\x89PNG\r\n\x1a\n", 8))
-        return glint_png_read;
+        return (struct format){.read = glint_png_read};
     if (begins(file, 0, "\xff\xd8\xff", 3))
-        return glint_jpeg_read;
+        return (struct format){.read = glint_jpeg_read};
     if (begins(file, 0, "RIFF", 4) && begins(file, 8, "WEBP", 4))
-        return glint_webp_read;
+        return (struct format){.read = glint_webp_read};
     if (begins(file, 0, "GIF87a", 6) || begins(file, 0, "GIF89a", 6))
-        return glint_gif_read;
+        return (struct format){.read = glint_gif_read};
     if (begins(file, 0, "BM", 2))
-        return glint_bmp_read;
-    return NULL;
+        return (struct format){.read = glint_bmp_read};
+    if (begins(file, 0, "II*\0", 4) || begins(file, 0, "MM\0*", 4) || begins(file, 0, "II+\0", 4) ||
+        begins(file, 0, "MM\0+", 4))
+        return (struct format){tiff_read, "TIFF", "libtiff", false};
+    if (has_brand(file, avif))
+        return (struct format){avif_read, "AVIF", "libavif", true};
+    if (has_brand(file, heic))
+        return (struct format){heic_read, "HEIC", "libheif", true};
+    return (struct format){.read = NULL};
 }
 
 enum glint_status glint_picture_room(struct glint_rgb *rgb, int64_t width, int64_t height,
@@ -40,6 +86,18 @@ enum glint_status glint_picture_room(struct glint_rgb *rgb, int64_t width, int64
     return rgb->data ? GLINT_OK
                      : glint_fail(err, GLINT_E_NOMEM, "%s: no memory for %lld x %lld pixels", name,
                                   (long long)width, (long long)height);
+}
+
+// c * k / 255, rounded as Pillow rounds it.
+static int share(int c, int k) {
+    int x = c * k + 128;
+    return ((x >> 8) + x) >> 8;
+}
+
+void glint_picture_from_cmyk(uint8_t rgb[3], const uint8_t cmyk[4]) {
+    int white = 255 - cmyk[3];
+    for (int c = 0; c < 3; c++)
+        rgb[c] = (uint8_t)(white - share(cmyk[c], white));
 }
 
 // ---- orientation ----------------------------------------------------------------------------
@@ -115,14 +173,22 @@ static enum glint_status turn(struct glint_rgb *rgb, int orientation, const char
 
 enum glint_status glint_picture_decode(struct glint_rgb *rgb, const struct glint_picture_file *file,
                                        struct glint_error *err) {
-    glint_picture_reader read = reader_of(file);
+    struct format format = format_of(file);
     int orientation = 1;
     *rgb = (struct glint_rgb){NULL, 0, 0};
-    if (!read)
-        return glint_fail(
-            err, GLINT_E_FORMAT,
-            "%s: not a picture that glint reads: expected PNG, JPEG, WebP, GIF or BMP", file->name);
-    enum glint_status status = read(rgb, file, &orientation, err);
+    if (!format.read && format.name)
+        return glint_fail(err, GLINT_E_UNSUPPORTED,
+                          "%s: found a picture in %s, but glint was built without %s; expected "
+                          "PNG, JPEG, WebP, GIF or BMP",
+                          file->name, format.name, format.library);
+    if (!format.read)
+        return glint_fail(err, GLINT_E_FORMAT,
+                          "%s: not a picture that glint reads: expected PNG, JPEG, WebP, GIF or "
+                          "BMP, or TIFF, AVIF or HEIC where it was built with their libraries",
+                          file->name);
+    enum glint_status status =
+        format.in_child ? glint_picture_in_child(format.read, rgb, file, &orientation, err)
+                        : format.read(rgb, file, &orientation, err);
     if (status == GLINT_OK && orientation != 1)
         status = turn(rgb, orientation, file->name, err);
     if (status != GLINT_OK) {

@@ -3,22 +3,14 @@
 // what is refused: every prefix of them, sizes that are lies, other files.
 #include "base/alloc.h"
 #include "fault.h"
-#include "vision/picture_file.h"
+#include "sanitized.h"
+#include "unit/vision/picture_samples.h"
 
-// cmocka.h needs these first
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <zlib.h>
 
-enum { MAX_FILE = 200000, MEBIBYTE = 1 << 20, MAX_LINE = 64, FEW_PIXELS = 20000, N_MUTANT = 10000 };
+enum { MEBIBYTE = 1 << 20, MAX_LINE = 64, FEW_PIXELS = 20000 };
 
 static uint64_t fnv(const uint8_t *data, size_t n) {
     uint64_t hash = 0xcbf29ce484222325;
@@ -43,27 +35,13 @@ static uint64_t checksum(const uint8_t *data, size_t n) {
     return fnv(sums, n_sum);
 }
 
-static uint8_t file_bytes[MAX_FILE];
-
-static struct glint_picture_file load(const char *name) {
-    char path[128];
-    snprintf(path, sizeof path, "data/pictures/%s", name);
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        fail_msg("%s: cannot open", path);
-    size_t n = fread(file_bytes, 1, sizeof file_bytes, file);
-    fclose(file);
-    assert_true(n < sizeof file_bytes);
-    return (struct glint_picture_file){file_bytes, n, name};
-}
-
 struct expected {
     char name[MAX_LINE];
     int width, height;
     uint64_t sum;
 };
 
-// Calls check for every line of expected.txt.
+// Calls check for every line of expected.txt whose format this build reads.
 static void for_each(void (*check)(const struct expected *expected)) {
     FILE *list = fopen("data/pictures/expected.txt", "r");
     assert_non_null(list);
@@ -71,8 +49,10 @@ static void for_each(void (*check)(const struct expected *expected)) {
     int n = 0;
     while (fscanf(list, "%63s %d %d %" SCNx64, expected.name, &expected.width, &expected.height,
                   &expected.sum) == 4) {
-        check(&expected);
-        n++;
+        if (readable(expected.name)) {
+            check(&expected);
+            n++;
+        }
     }
     fclose(list);
     assert_true(n >= 40);
@@ -96,14 +76,62 @@ static void test_as_pillow(void **state) {
     for_each(check_decoded);
 }
 
-// A prefix decodes only where nothing but the mark of the end is missing (GIF, run lengths); the
-// pixels are then the whole picture's.
+// ---- what loses something -------------------------------------------------------------------
+
+struct near {
+    const char *name, *like;
+    int most; // of a sample's difference
+    double mean;
+};
+
+static void check_near(const struct near *near) {
+    struct glint_rgb a, b;
+    struct glint_error error = {0};
+    struct glint_picture_file file = load(near->name);
+    if (glint_picture_decode(&a, &file, &error) != GLINT_OK)
+        fail_msg("%s", error.text);
+    file = load(near->like);
+    if (glint_picture_decode(&b, &file, &error) != GLINT_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(a.width, b.width);
+    assert_int_equal(a.height, b.height);
+    int most = 0, n = a.width * a.height * 3;
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        int difference = abs(a.data[i] - b.data[i]);
+        most = difference > most ? difference : most;
+        sum += difference;
+    }
+    if (most > near->most || sum / n > near->mean)
+        fail_msg("%s is off from %s by %d at most, %.2f on average", near->name, near->like, most,
+                 sum / n);
+    glint_free(a.data);
+    glint_free(b.data);
+}
+
+// Chroma at half size blurs the edges of the scene, and how it is made whole again depends on the
+// library's build; heif-enc's way to RGB and back costs a level; multiplying by alpha costs some.
+static void test_near(void **state) {
+    (void)state;
+    static const struct near all[] = {
+        {"lossy.avif", "rgb.png", 150, 9},      {"multiplied.avif", "multiplied.tif", 6, 1.2},
+        {"lossless.heic", "rgb.png", 1, 0.4},   {"alpha.heic", "rgba.png", 1, 0.4},
+        {"turned.heic", "quarter.png", 1, 0.4}, {"lossy.heic", "rgb.png", 150, 9}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (readable(all[i].name) && readable(all[i].like))
+            check_near(&all[i]);
+}
+
+// A prefix decodes only where nothing but the mark of the end is missing (GIF, TIFF, run lengths);
+// the pixels are then the whole picture's.
 static void check_prefixes(const struct expected *expected) {
     if (expected->width * expected->height > FEW_PIXELS)
         return;
     struct glint_picture_file file = load(expected->name);
     size_t whole = file.n, n_good = 0;
-    for (size_t n = 0; n < whole; n++) {
+    const char *end = strrchr(expected->name, '.');
+    size_t step = strcmp(end, ".avif") != 0 ? 1 : GLINT_SANITIZED ? 101 : 17; // a process each
+    for (size_t n = 0; n < whole; n += step) {
         uint8_t *exact = glint_alloc(n, 1); // so that sanitizers see the end
         memcpy(exact, file.data, n);
         struct glint_picture_file prefix = {exact, n, expected->name};
@@ -121,7 +149,8 @@ static void check_prefixes(const struct expected *expected) {
         glint_free(rgb.data);
         glint_free(exact);
     }
-    if (n_good > 0 && !strstr(expected->name, ".gif") && !strstr(expected->name, "runs"))
+    if (n_good > 0 && strcmp(end, ".gif") != 0 && strcmp(end, ".tif") != 0 &&
+        !strstr(expected->name, "runs"))
         fail_msg("%s: %zu prefixes decode", expected->name, n_good);
 }
 
@@ -182,56 +211,56 @@ static void test_bombs(void **state) {
     refuse(file_bytes, file.n, GLINT_E_LIMIT);
 }
 
-// ---- mutated files --------------------------------------------------------------------------
-
-static uint32_t draw(uint64_t *state) { // xorshift
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return (uint32_t)(*state >> 32);
+// Where an entry of a TIFF file's directory has its value (little endian, one of 32 bits).
+static uint8_t *tiff_value(int tag) {
+    size_t at = file_bytes[4] | (size_t)file_bytes[5] << 8;
+    while ((file_bytes[at + 2] | file_bytes[at + 3] << 8) != tag)
+        at += 12;
+    put(file_bytes + at + 4, 4, 2, false); // LONG
+    return file_bytes + at + 10;
 }
 
-static void check_mutant(const uint8_t *data, size_t n, const char *name) {
-    struct glint_picture_file file = {data, n, name};
-    struct glint_rgb rgb;
-    struct glint_error error = {0};
-    clock_t begin = clock();
-    enum glint_status status = glint_picture_decode(&rgb, &file, &error);
-    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    if (status != GLINT_OK && (error.text[0] == 0 || rgb.data))
-        fail_msg("%s: a failure without a text, or with pixels", name);
-    if (status != GLINT_OK && seconds > 1)
-        fail_msg("%s: refused after %.1f s", name, seconds);
-    glint_free(rgb.data);
+static uint8_t *find(const struct glint_picture_file *file, const char *four) {
+    for (size_t i = 0; i + 4 <= file->n; i++)
+        if (memcmp(file_bytes + i, four, 4) == 0)
+            return file_bytes + i;
+    fail_msg("%s: no %s in it", file->name, four);
+    return NULL;
 }
 
-// Files of each format with a few bytes changed, cut or moved.
-static void test_mutants(void **state) {
+static void test_optional_bombs(void **state) {
     (void)state;
-    static const char *const names[][2] = {{"rgba.png", "interlaced.png"},
-                                           {"grey.jpg", "progressive.jpg"},
-                                           {"lossy.webp", "lossless.webp"},
-                                           {"straight.gif", "part.gif"},
-                                           {"six_bits.bmp", "runs_8.bmp"}};
-    uint64_t random = 88172645463325252;
-    size_t before = glint_alloc_live_bytes();
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        for (int i = 0; i < N_MUTANT; i++) {
-            struct glint_picture_file file = load(names[k][i % 2]);
-            size_t n = file.n;
-            for (uint32_t change = draw(&random) % 6; change != 0; change--)
-                file_bytes[draw(&random) % n] = (uint8_t)draw(&random);
-            uint32_t kind = draw(&random) % 8;
-            if (kind == 0)
-                n = draw(&random) % n;
-            if (kind == 1) // a piece twice
-                memmove(file_bytes + n / 2, file_bytes + draw(&random) % (n / 2), n / 3);
-            uint8_t *exact = malloc(n); // so that sanitizers see the end
-            memcpy(exact, file_bytes, n);
-            check_mutant(exact, n, names[k][i % 2]);
-            free(exact);
-        }
-    assert_int_equal(glint_alloc_live_bytes(), before);
+    const uint32_t side = 50000;
+    struct glint_picture_file file = load("lzw.tif");
+    if (readable("lzw.tif")) {
+        put(tiff_value(256), side, 4, false);
+        put(tiff_value(257), side, 4, false);
+        refuse(file_bytes, file.n, GLINT_E_LIMIT);
+        file = load("lzw.tif"); // one row of 100 million pixels
+        put(tiff_value(256), 100000000, 4, false);
+        put(tiff_value(257), 1, 4, false);
+        refuse(file_bytes, file.n, GLINT_E_LIMIT);
+        file = load("tiles.tif");
+        put(tiff_value(322), 32768, 4, false);
+        put(tiff_value(323), 32768, 4, false);
+        refuse(file_bytes, file.n, GLINT_E_LIMIT);
+    }
+    if (readable("alpha.avif")) {
+        file = load("alpha.avif");
+        uint8_t *size = find(&file, "ispe");
+        put(size + 8, side, 4, true);
+        put(size + 12, side, 4, true);
+        refuse(file_bytes, file.n, GLINT_E_FORMAT); // libavif's own word
+    }
+    if (readable("alpha.heic")) {
+        file = load("alpha.heic");
+        uint8_t *grid = find(&file, "idat"); // the whole's size
+        put(grid + 8, side, 2, true);
+        put(grid + 10, side, 2, true);
+        refuse(file_bytes, file.n, GLINT_E_LIMIT);
+        file = load("lying.heic"); // the stream says 50,000 x 50,000, the container 37 x 21
+        refuse(file_bytes, file.n, GLINT_E_FORMAT);
+    }
 }
 
 static void test_other_files(void **state) {
@@ -251,10 +280,13 @@ static enum glint_status decode_one(void *context, struct glint_error *err) {
 
 static void test_faults(void **state) {
     (void)state;
-    static const char *const names[] = {"exif.png",         "interlaced.png", "cmyk.jpg",
-                                        "exif.webp",        "part.gif",       "runs_8.bmp",
-                                        "orientation_6.jpg"};
+    // AVIF and HEIC would fail in their child, uncounted here.
+    static const char *const names[] = {"exif.png",          "interlaced.png", "cmyk.jpg",
+                                        "exif.webp",         "part.gif",       "runs_8.bmp",
+                                        "orientation_6.jpg", "plane_tiles.tif"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!readable(names[i]))
+            continue;
         struct glint_picture_file file = load(names[i]);
         assert_true(glint_fault_each(decode_one, &file) >= 1);
     }
@@ -262,9 +294,10 @@ static void test_faults(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_pillow),   cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_bombs),       cmocka_unit_test(test_mutants),
-        cmocka_unit_test(test_other_files), cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_as_pillow),      cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_near),           cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_optional_bombs), cmocka_unit_test(test_other_files),
+        cmocka_unit_test(test_faults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
