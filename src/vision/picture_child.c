@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 enum {
-    BASE_BYTES = 160 << 20, // of address space, and this much more a pixel
+    BASE_BYTES = 128 << 20, // of address space, and this much more a pixel
     PIXEL_BYTES = 24,
     BASE_US = 900000, // of processor time, and this much more a pixel
     PIXEL_US = 1,

@@ -6,7 +6,7 @@
 
 #include "vision/picture_format.h"
 
-// As read, which runs in a fork that keeps nothing of ours open, with 160 MiB of address space and
+// As read, which runs in a fork that keeps nothing of ours open, with 128 MiB of address space and
 // 0.9 s of processor time until it calls glint_picture_child_room. That it crashed or wanted more
 // is GLINT_E_FORMAT; GLINT_E_NOMEM or GLINT_E_IO: there could be no child.
 enum glint_status glint_picture_in_child(glint_picture_reader read, struct glint_rgb *rgb,
