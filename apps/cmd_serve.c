@@ -18,6 +18,7 @@ enum {
     OPT_HOST = 1,
     OPT_PORT,
     OPT_OLLAMA,
+    OPT_EMBEDDINGS,
     OPT_ALIAS,
     OPT_PARALLEL,
     OPT_CACHE,
@@ -68,6 +69,10 @@ static const struct glint_option options[] = {
      "N",
      "windows kept beside those in use, for conversations to go\non from (4 more than -np)"},
     {OPT_SHARE, {"share-cache"}, NULL, "clients with different keys share what was evaluated"},
+    {OPT_EMBEDDINGS,
+     {"embeddings"},
+     NULL,
+     "answer requests for embeddings (a chat model's are poor)"},
     {OPT_NO_REUSE, {"no-reuse"}, NULL, "evaluate every prompt from its first token"},
     {OPT_FREE_CALLS, {"free-calls"}, NULL, "do not hold tool calls to their tools' schemas"},
     {OPT_KEY,
@@ -197,6 +202,9 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         return glint_options_int32(state, 0, 4096, &params->engine.n_checkpoint);
     case OPT_SHARE:
         params->share_cache = true;
+        return true;
+    case OPT_EMBEDDINGS:
+        params->embeddings = true;
         return true;
     case OPT_NO_REUSE:
         params->no_reuse = true;

@@ -42,7 +42,8 @@ struct glint_engine_thread {
     pthread_mutex_t lock; // for all below
     pthread_cond_t wake;
     struct work_list inbox;
-    int n_queued; // in the inbox and the waiting list
+    int n_queued;                  // in the inbox and the waiting list
+    struct glint_slot_view *views; // [n_slot]
     bool stop, nudged;
     // Stored with release once engine, chat or error are set, so that who sees it sees them.
     _Atomic enum glint_engine_state state;
@@ -290,6 +291,10 @@ static void prefill(struct glint_engine_thread *t) {
         eval.on_logits = glint_work_on_logits;
         eval.user = work;
     }
+    if (work->embed && eval.n == n) {
+        eval.on_hidden = glint_work_on_hidden;
+        eval.user = work;
+    }
     double began = glint_clock_ms();
     enum glint_status status = glint_session_eval(slot->session, &eval, &error);
     if (status == GLINT_E_NOMEM && make_room(t))
@@ -489,10 +494,11 @@ static enum glint_status load(struct glint_engine_thread *t, struct glint_error 
         glint_constraint_close(&first);
     }
     t->slots = glint_alloc((size_t)n, sizeof *t->slots);
+    t->views = glint_alloc((size_t)n, sizeof *t->views);
     t->batch = glint_alloc((size_t)n, sizeof *t->batch);
     t->batch_ids = glint_alloc((size_t)n, sizeof *t->batch_ids);
     t->batch_slots = glint_alloc((size_t)n, sizeof *t->batch_slots);
-    if (!t->slots || !t->batch || !t->batch_ids || !t->batch_slots)
+    if (!t->slots || !t->views || !t->batch || !t->batch_ids || !t->batch_slots)
         return glint_fail(err, GLINT_E_NOMEM, "server: no memory for %d sequences", n);
     for (int i = 0; i < n; i++)
         GLINT_TRY(glint_session_open(&t->slots[i].session, t->engine, err));
@@ -503,11 +509,29 @@ static void unload(struct glint_engine_thread *t) {
     for (int i = 0; t->slots && i < t->n_slot; i++)
         glint_session_close(&t->slots[i].session);
     glint_free(t->slots);
+    glint_free(t->views);
     glint_free(t->batch);
     glint_free(t->batch_ids);
     glint_free(t->batch_slots);
     glint_chat_close(&t->chat);
     glint_engine_close(&t->engine);
+}
+
+// For those who ask what the sequences do.
+static void publish(struct glint_engine_thread *t) {
+    pthread_mutex_lock(&t->lock);
+    for (int i = 0; i < t->n_slot; i++) {
+        const struct glint_work *work = t->slots[i].work;
+        struct glint_slot_view view = {.busy = work != NULL,
+                                       .n_held = glint_session_length(t->slots[i].session)};
+        if (work) {
+            view.n_prompt = work->usage.n_prompt;
+            view.n_generated = work->usage.n_generated;
+            view.n_left = work->n_predict < 0 ? -1 : work->n_predict - work->usage.n_generated;
+        }
+        t->views[i] = view;
+    }
+    pthread_mutex_unlock(&t->lock);
 }
 
 static void *run(void *context) {
@@ -529,6 +553,7 @@ static void *run(void *context) {
         decode(t);
         glint_relay_give(glint_viewer_relay(t->params.viewer));
         unstarve_all_waiting(t);
+        publish(t);
         glint_metrics_load(t->params.metrics, count_running(t));
     }
     fail_all(t, &stopped);
@@ -603,7 +628,7 @@ enum glint_status glint_engine_thread_submit(struct glint_engine_thread *t,
     pthread_mutex_lock(&t->lock);
     if (t->stop)
         status = glint_fail(err, GLINT_E_CANCELLED, "the server is stopping");
-    else if (t->n_queued + n > t->params.n_queue)
+    else if (t->n_queued >= t->params.n_queue)
         status = glint_fail(err, GLINT_E_BUSY,
                             "%d requests are waiting, the server's limit; "
                             "try again in a moment",
@@ -624,6 +649,15 @@ enum glint_status glint_engine_thread_constrain(struct glint_engine_thread *t,
                                                 struct glint_constraint **constraint,
                                                 struct glint_error *err) {
     return glint_constraint_open(constraint, t->engine, options, err);
+}
+
+int glint_engine_thread_slots(struct glint_engine_thread *t, struct glint_slot_view *views,
+                              int max) {
+    pthread_mutex_lock(&t->lock);
+    for (int i = 0; i < t->n_slot && i < max; i++)
+        views[i] = t->views[i];
+    pthread_mutex_unlock(&t->lock);
+    return t->n_slot;
 }
 
 int glint_engine_thread_queued(struct glint_engine_thread *t) {

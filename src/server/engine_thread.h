@@ -49,6 +49,16 @@ enum glint_status glint_engine_thread_constrain(struct glint_engine_thread *thre
 enum glint_status glint_engine_thread_submit(struct glint_engine_thread *thread,
                                              struct glint_work **works, int n,
                                              struct glint_error *err);
+// A sequence as it stood after the last round.
+struct glint_slot_view {
+    bool busy;
+    int n_held;                // tokens in the cache
+    int n_prompt, n_generated; // of the work, when busy
+    int64_t n_left;            // that it may still generate; -1: no limit
+};
+// After READY: copies those of at most `max` sequences to views; returns how many there are.
+int glint_engine_thread_slots(struct glint_engine_thread *thread, struct glint_slot_view *views,
+                              int max);
 // Works that wait, in the queue and for a slot.
 int glint_engine_thread_queued(struct glint_engine_thread *thread);
 // Wakes the thread, which looks for cancelled works.

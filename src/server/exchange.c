@@ -32,9 +32,11 @@ void glint_server_say(const struct glint_server *server, enum glint_log_kind kin
 
 struct glint_request_defaults glint_exchange_defaults(const struct glint_exchange *x) {
     const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
+    struct glint_engine_info info = glint_engine_info(engine);
     return (struct glint_request_defaults){.sampling = x->server->params.sampling,
                                            .n_predict = x->server->params.n_predict,
-                                           .n_vocab = glint_engine_info(engine).n_vocab};
+                                           .n_vocab = info.n_vocab,
+                                           .n_context = info.n_context};
 }
 
 bool glint_exchange_parse(struct glint_exchange *x, struct glint_json_doc **doc) {

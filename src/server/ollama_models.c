@@ -189,6 +189,8 @@ static void put_capabilities(struct glint_json_writer *w, const struct glint_ser
         glint_json_text(w, chat[i]);
     if (glint_engine_thread_chat(server->engine) && glint_viewer_can_see(server->viewer))
         glint_json_text(w, "vision");
+    if (server->params.embeddings)
+        glint_json_text(w, "embedding");
     glint_json_end_array(w);
 }
 

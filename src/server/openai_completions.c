@@ -6,27 +6,17 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "server/openai_voice.h"
+#include "server/text_job.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-enum { MAX_CHOICES = 64, DEFAULT_TOKENS = 16 };
+enum { DEFAULT_TOKENS = 16 };
 
 // ---- the request ------------------------------------------------------------------------------
 
-struct completion {
-    struct glint_sampling_request sampling;
-    struct glint_chat_job stops; // its stop strings alone
-    const struct glint_json *prompt;
-    int64_t n_predict, n_each;
-    bool echo;
-    struct glint_work *works[MAX_CHOICES];
-    int n_works;
-    int n_prompt; // tokens of all prompts
-};
-
-static bool read_fields(struct completion *c, const struct glint_fields *fields,
+static bool read_fields(struct glint_text_job *c, const struct glint_fields *fields,
                         const struct glint_request_defaults *defaults) {
     static const char *const unsupported[] = {"suffix", "grammar", "json_schema", "guided_json",
                                               "response_format"};
@@ -36,7 +26,6 @@ static bool read_fields(struct completion *c, const struct glint_fields *fields,
     bool asked = glint_json_is(logprobs, GLINT_JSON_NUMBER);
     c->n_predict = DEFAULT_TOKENS;
     c->n_each = 1;
-    c->prompt = glint_field(fields, "prompt");
     bool ok = glint_sampling_read(&c->sampling, fields, defaults) &&
               glint_field_int(fields, "max_tokens", 0, INT32_MAX, &c->n_predict) &&
               glint_field_int(fields, "n", 1, GLINT_CHAT_MAX_CHOICES, &c->n_each) &&
@@ -52,89 +41,6 @@ static bool read_fields(struct completion *c, const struct glint_fields *fields,
         ok = glint_field_unsupported(fields, unsupported[i], -1);
     options->logprobs = asked;
     options->n_logprobs = (int32_t)n_logprobs;
-    return ok;
-}
-
-// One prompt, a text or a list of ids, to ids. False after filling error.
-static bool read_prompt(const struct glint_json *prompt, const struct glint_engine *engine,
-                        const struct glint_fields *fields, struct glint_buffer *ids) {
-    struct glint_error failure = {.status = GLINT_OK};
-    int n_vocab = glint_engine_info(engine).n_vocab;
-    if (glint_json_is(prompt, GLINT_JSON_STRING)) {
-        struct glint_text text = {
-            .data = prompt->text.data, .n = prompt->text.n, .special = true, .add_bos = true};
-        struct glint_ids made = {.data = NULL};
-        if (glint_tokenize(engine, &text, &made, &failure) != GLINT_OK) {
-            glint_api_fail_from(fields->error, &failure);
-            return false;
-        }
-        glint_buffer_append(ids, made.data, made.n * sizeof *made.data);
-        glint_ids_free(&made);
-    } else {
-        for (const struct glint_json *m = glint_json_first(prompt); m; m = m->next) {
-            int64_t id = -1;
-            if (!glint_json_to_i64(m, &id) || id < 0 || id >= n_vocab)
-                return glint_field_refuse(fields, "prompt", "token ids of the vocabulary");
-            int32_t one = (int32_t)id;
-            glint_buffer_append(ids, &one, sizeof one);
-        }
-    }
-    if (ids->n == 0)
-        return glint_field_refuse(fields, "prompt", "a token at least");
-    return true;
-}
-
-static enum glint_status make_work(struct completion *c, const struct glint_engine *engine,
-                                   const struct glint_ids *ids, struct glint_error *err) {
-    struct glint_work **work = &c->works[c->n_works];
-    GLINT_TRY(glint_work_open(work, engine, NULL, err));
-    (*work)->choice = c->n_works++;
-    (*work)->n_predict = c->n_predict;
-    (*work)->echo = c->echo;
-    (*work)->ignore_eos = c->sampling.ignore_eos;
-    GLINT_TRY(
-        glint_detokenizer_set_stops((*work)->detokenizer, c->stops.stops, c->stops.n_stops, err));
-    GLINT_TRY(glint_work_set_sampling(*work, &c->sampling.options, (uint64_t)(*work)->choice, err));
-    return glint_work_put_prompt(*work, ids, err);
-}
-
-static bool add_prompt(struct completion *c, const struct glint_json *prompt,
-                       const struct glint_exchange *x, const struct glint_fields *fields) {
-    const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
-    struct glint_error failure = {.status = GLINT_OK};
-    struct glint_buffer buffer = {.data = NULL};
-    bool ok = read_prompt(prompt, engine, fields, &buffer);
-    if (ok && buffer.failed) {
-        glint_api_fail(fields->error, 500, NULL, "no memory for the request");
-        ok = false;
-    }
-    struct glint_ids ids = {(int32_t *)(void *)buffer.data, buffer.n / sizeof(int32_t)};
-    ok = ok && glint_check_prompt_length(x, ids.n, fields->error);
-    for (int64_t i = 0; ok && i < c->n_each; i++) {
-        if (c->n_works == MAX_CHOICES)
-            ok = glint_field_refuse(fields, "prompt", "at most 64 choices together");
-        else if (make_work(c, engine, &ids, &failure) != GLINT_OK) {
-            glint_api_fail_from(fields->error, &failure);
-            ok = false;
-        }
-    }
-    c->n_prompt += (int)ids.n;
-    glint_buffer_fini(&buffer);
-    return ok;
-}
-
-// A text, a list of ids, or a list of either.
-static bool add_prompts(struct completion *c, const struct glint_exchange *x,
-                        const struct glint_fields *fields) {
-    const struct glint_json *first = glint_json_first(c->prompt);
-    bool many = glint_json_is(c->prompt, GLINT_JSON_ARRAY) && first &&
-                !glint_json_is(first, GLINT_JSON_NUMBER);
-    bool ok = true;
-    if (!many)
-        return c->prompt ? add_prompt(c, c->prompt, x, fields)
-                         : glint_field_refuse(fields, "prompt", "a text or token ids");
-    for (const struct glint_json *m = first; m && ok; m = m->next)
-        ok = add_prompt(c, m, x, fields);
     return ok;
 }
 
@@ -155,7 +61,7 @@ struct text_voice {
     int64_t created;
     bool include_usage, wants_logprobs;
     int n_choices;
-    struct choice choices[MAX_CHOICES];
+    struct choice choices[GLINT_TEXT_MAX_WORKS];
     struct glint_usage usage;
 };
 
@@ -350,7 +256,7 @@ static void close_voice(struct glint_voice *voice) {
 }
 
 static bool open_voice(struct text_voice **out, const struct glint_fields *fields,
-                       const struct completion *c, const struct glint_exchange *x) {
+                       const struct glint_text_job *c, const struct glint_exchange *x) {
     const char *model = x->server->model;
     struct glint_openai_stream stream;
     if (!glint_openai_read_stream(&stream, fields) || !glint_field_text(fields, "model", &model))
@@ -387,15 +293,12 @@ void glint_openai_completions(struct glint_exchange *x) {
     if (!glint_exchange_parse(x, &doc))
         return;
     struct glint_fields fields = {glint_json_root(doc), &x->refusal};
-    struct completion c = {.n_works = 0};
-    if (read_fields(&c, &fields, &defaults) && add_prompts(&c, x, &fields) &&
-        open_voice(&voice, &fields, &c, x)) {
+    struct glint_text_job c = {.n_works = 0};
+    if (read_fields(&c, &fields, &defaults) &&
+        glint_text_job_add_prompts(&c, x, &fields, "prompt") && open_voice(&voice, &fields, &c, x))
         glint_exchange_generate(x, c.works, c.n_works, &voice->voice);
-    } else {
-        for (int i = 0; i < MAX_CHOICES; i++)
-            glint_work_close(&c.works[i]);
+    else
         glint_exchange_refuse(x, &x->refusal);
-    }
-    glint_sampling_fini(&c.sampling);
+    glint_text_job_fini(&c);
     glint_json_close(&doc);
 }

@@ -85,7 +85,10 @@ void glint_openai_models(struct glint_exchange *x) {
 void glint_openai_model(struct glint_exchange *x) {
     struct glint_buffer out = {.data = NULL};
     struct glint_json_writer w = {.out = &out, .style = GLINT_JSON_COMPACT};
-    if (strcmp(x->rest, x->server->model) != 0) {
+    size_t n = strlen(x->server->model);
+    // Ollama's clients know it with a tag.
+    if (strncmp(x->rest, x->server->model, n) != 0 ||
+        (x->rest[n] && strcmp(x->rest + n, ":latest") != 0)) {
         struct glint_api_error error;
         glint_api_fail(&error, 404, "model", "no model \"%.200s\"; this server has \"%s\"", x->rest,
                        x->server->model);

@@ -396,13 +396,15 @@ static void take_note(struct glint_voice *voice, const struct glint_note *note,
         break;
     case GLINT_NOTE_TOKEN:
     case GLINT_NOTE_TOP:
-        glint_openai_keep_token(&v->new_tokens, note);
+        glint_openai_keep_token(&v->new_tokens, note, false);
         break;
     case GLINT_NOTE_FINISH:
         finish(v, note, out);
         break;
     case GLINT_NOTE_FAIL:
         fail(v, note, out);
+        break;
+    default:
         break;
     }
     if (v->text.failed || v->name.failed || v->tokens.failed || v->new_tokens.failed ||

@@ -72,10 +72,14 @@ void glint_openai_put_timings(struct glint_json_writer *w, const struct glint_us
     glint_json_end_object(w);
 }
 
-void glint_openai_put_token(struct glint_json_writer *w, const struct glint_note *note) {
+static void put_token(struct glint_json_writer *w, const struct glint_note *note, bool id) {
     struct glint_buffer text = {.data = NULL};
     glint_utf8_repair(&text, note->text, note->n);
     glint_json_begin_object(w);
+    if (id) {
+        glint_json_key(w, "id");
+        glint_json_i64(w, note->id);
+    }
     glint_json_key(w, "token");
     glint_json_string(w, (struct glint_view){text.data ? text.data : "", text.n});
     glint_json_key(w, "logprob");
@@ -86,6 +90,22 @@ void glint_openai_put_token(struct glint_json_writer *w, const struct glint_note
         glint_json_i64(w, (unsigned char)note->text[i]);
     glint_json_end_array(w);
     glint_buffer_fini(&text);
+}
+
+void glint_openai_keep_token(struct glint_buffer *tokens, const struct glint_note *note, bool id) {
+    struct glint_json_writer w = {.out = tokens, .style = GLINT_JSON_COMPACT};
+    if (note->kind == GLINT_NOTE_TOKEN) {
+        w.follows = tokens->n != 0;
+        put_token(&w, note, id);
+        glint_json_key(&w, "top_logprobs");
+        glint_json_begin_array(&w);
+    } else if (tokens->n > 2) { // goes before the "]}" of the token's list
+        tokens->n -= 2;
+        w.follows = tokens->data[tokens->n - 1] == '}';
+        put_token(&w, note, id);
+        glint_json_end_object(&w);
+    }
+    glint_buffer_append_text(tokens, "]}");
 }
 
 // ---- the voice --------------------------------------------------------------------------------
@@ -244,22 +264,6 @@ static void say_call(struct chat_voice *v, const struct glint_note *note,
     end_delta(&w, v, note->choice, NULL);
 }
 
-void glint_openai_keep_token(struct glint_buffer *tokens, const struct glint_note *note) {
-    struct glint_json_writer w = {.out = tokens, .style = GLINT_JSON_COMPACT};
-    if (note->kind == GLINT_NOTE_TOKEN) {
-        w.follows = tokens->n != 0;
-        glint_openai_put_token(&w, note);
-        glint_json_key(&w, "top_logprobs");
-        glint_json_begin_array(&w);
-    } else if (tokens->n > 2) { // goes before the "]}" of the token's list
-        tokens->n -= 2;
-        w.follows = tokens->data[tokens->n - 1] == '}';
-        glint_openai_put_token(&w, note);
-        glint_json_end_object(&w);
-    }
-    glint_buffer_append_text(tokens, "]}");
-}
-
 void glint_openai_add_usage(struct glint_usage *all, const struct glint_usage *one) {
     int n_generated = all->n_generated, n_reasoning = all->n_reasoning;
     int n_cached = all->n_prompt ? all->n_cached : one->n_cached;
@@ -301,7 +305,7 @@ static void note_stream(struct glint_voice *voice, const struct glint_note *note
         break;
     case GLINT_NOTE_TOKEN:
     case GLINT_NOTE_TOP:
-        glint_openai_keep_token(&v->choices[note->choice].tokens, note);
+        glint_openai_keep_token(&v->choices[note->choice].tokens, note, false);
         break;
     case GLINT_NOTE_FINISH: {
         struct glint_json_writer w = begin_delta(v, note->choice, out);
@@ -311,6 +315,8 @@ static void note_stream(struct glint_voice *voice, const struct glint_note *note
     }
     case GLINT_NOTE_FAIL:
         glint_openai_say_error(voice, note, out);
+        break;
+    default:
         break;
     }
 }
@@ -391,14 +397,14 @@ static void note_whole(struct glint_voice *voice, const struct glint_note *note,
         break;
     case GLINT_NOTE_TOKEN:
     case GLINT_NOTE_TOP:
-        glint_openai_keep_token(&c->tokens, note);
+        glint_openai_keep_token(&c->tokens, note, false);
         break;
     case GLINT_NOTE_FINISH:
         close_call(c);
         c->finish = glint_turn_reason_name(note->reason);
         glint_openai_add_usage(&v->usage, &note->usage);
         break;
-    case GLINT_NOTE_FAIL:
+    default:
         break;
     }
 }

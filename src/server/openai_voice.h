@@ -22,10 +22,8 @@ void glint_openai_say_error(struct glint_voice *voice, const struct glint_note *
 // "usage" and "timings" as OpenAI and llama.cpp have them, as members of an object.
 void glint_openai_put_usage(struct glint_json_writer *w, const struct glint_usage *usage);
 void glint_openai_put_timings(struct glint_json_writer *w, const struct glint_usage *usage);
-// Adds a TOKEN note, or the TOP notes that follow it, to a list of JSON objects: {"token",
-// "logprob", "bytes", "top_logprobs"}, commas between.
-void glint_openai_keep_token(struct glint_buffer *tokens, const struct glint_note *note);
-// {"token", "logprob", "bytes"} of a token note, without the closing brace.
-void glint_openai_put_token(struct glint_json_writer *w, const struct glint_note *note);
+// Adds a note of a token, or of an alternative to the last one, to a list of JSON objects {"token",
+// "logprob", "bytes", "top_logprobs"}, each with its "id" if asked for.
+void glint_openai_keep_token(struct glint_buffer *tokens, const struct glint_note *note, bool id);
 
 #endif

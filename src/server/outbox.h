@@ -16,6 +16,7 @@ enum glint_note_kind {
     GLINT_NOTE_ARGUMENTS, // of that call: a piece of JSON text
     GLINT_NOTE_TOKEN,     // the next content note holds this token: its bytes, logprob, id
     GLINT_NOTE_TOP,       // a likely alternative to the token before
+    GLINT_NOTE_HIDDEN,    // as text the bytes of a row of floats
     GLINT_NOTE_FINISH,    // reason, usage, and as text the stop string that came, if one did
     GLINT_NOTE_FAIL,      // status, text; nothing of this choice follows
 };

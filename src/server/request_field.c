@@ -85,7 +85,8 @@ bool glint_field_unsupported(const struct glint_fields *fields, const char *name
         return fields->error->status == 0;
     bool neutral = (glint_json_to_double(value, &number) && number == off) ||
                    (glint_json_to_bool(value, &truth) && !truth) ||
-                   (glint_json_is(value, GLINT_JSON_ARRAY) && value->n == 0);
+                   (glint_json_is(value, GLINT_JSON_ARRAY) && value->n == 0) ||
+                   glint_json_is_text(value, "");
     if (!neutral)
         glint_api_fail(fields->error, 400, name, "%s: this server does not do that; leave it out",
                        name);

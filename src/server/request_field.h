@@ -23,7 +23,7 @@ bool glint_field_bool(const struct glint_fields *fields, const char *name, bool 
 // A string without NUL bytes, which lives as long as the document.
 bool glint_field_text(const struct glint_fields *fields, const char *name, const char **out);
 // A field that this server knows but does not honour: refused unless absent, null, false, an empty
-// list or the number that means "off".
+// list or text, or the number that means "off".
 bool glint_field_unsupported(const struct glint_fields *fields, const char *name, double off);
 bool glint_field_refuse(const struct glint_fields *fields, const char *name, const char *expected);
 

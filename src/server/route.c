@@ -4,7 +4,10 @@
 
 #include "server/anthropic_messages.h"
 #include "server/chat_page.h"
+#include "server/embeddings.h"
+#include "server/native_completion.h"
 #include "server/native_routes.h"
+#include "server/ollama_chat.h"
 #include "server/ollama_models.h"
 #include "server/openai_chat.h"
 #include "server/openai_completions.h"
@@ -18,6 +21,8 @@ static const struct glint_route routes[] = {
     {"POST", "/v1/messages", GLINT_PROTOCOL_ANTHROPIC, false, true, glint_anthropic_messages},
     {"POST", "/v1/messages/count_tokens", GLINT_PROTOCOL_ANTHROPIC, false, true,
      glint_anthropic_count},
+    {"POST", "/completion", GLINT_PROTOCOL_OPENAI, false, true, glint_native_completion},
+    {"POST", "/completions", GLINT_PROTOCOL_OPENAI, false, true, glint_native_completions},
     {"POST", "/v1/completions", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_completions},
     {"POST", "/v1/responses", GLINT_PROTOCOL_OPENAI, false, true, glint_responses},
     {"POST", "/v1/responses/input_tokens", GLINT_PROTOCOL_OPENAI, false, true,
@@ -25,6 +30,7 @@ static const struct glint_route routes[] = {
     {"GET", "/v1/responses/*", GLINT_PROTOCOL_OPENAI, false, false, glint_responses_get},
     {"DELETE", "/v1/responses/*", GLINT_PROTOCOL_OPENAI, false, false, glint_responses_delete},
     {"POST", "/v1/responses/*", GLINT_PROTOCOL_OPENAI, false, false, glint_responses_cancel},
+    {"POST", "/v1/embeddings", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_embeddings},
     {"GET", "/v1/models", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_models},
     {"GET", "/v1/models/*", GLINT_PROTOCOL_OPENAI, false, true, glint_openai_model},
     {"GET", "/health", GLINT_PROTOCOL_OPENAI, true, true, glint_native_health},
@@ -32,6 +38,8 @@ static const struct glint_route routes[] = {
     {"GET", "/readyz", GLINT_PROTOCOL_OPENAI, true, true, glint_native_health},
     {"GET", "/metrics", GLINT_PROTOCOL_OPENAI, false, false, glint_native_metrics},
     {"GET", "/props", GLINT_PROTOCOL_OPENAI, false, true, glint_native_props},
+    {"GET", "/slots", GLINT_PROTOCOL_OPENAI, false, true, glint_native_slots},
+    {"POST", "/slots/*", GLINT_PROTOCOL_OPENAI, false, false, glint_native_slot_action},
     {"POST", "/tokenize", GLINT_PROTOCOL_OPENAI, false, true, glint_native_tokenize},
     {"POST", "/detokenize", GLINT_PROTOCOL_OPENAI, false, true, glint_native_detokenize},
     {"GET", "/", GLINT_PROTOCOL_OPENAI, true, false, glint_chat_page},
@@ -47,6 +55,10 @@ static const struct glint_route ollama_routes[] = {
     {"GET", "/api/version", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_version},
     {"GET", "/api/tags", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_tags},
     {"GET", "/api/ps", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_ps},
+    {"POST", "/api/chat", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_chat},
+    {"POST", "/api/generate", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_generate},
+    {"POST", "/api/embed", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_embed},
+    {"POST", "/api/embeddings", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_embeddings},
     {"POST", "/api/show", GLINT_PROTOCOL_OLLAMA, false, true, glint_ollama_show},
     {"POST", "/api/pull", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},
     {"POST", "/api/push", GLINT_PROTOCOL_OLLAMA, false, false, glint_ollama_store},

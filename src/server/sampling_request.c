@@ -94,12 +94,15 @@ bool glint_sampling_read(struct glint_sampling_request *s, const struct glint_fi
               read_float(fields, "frequency_penalty", -2, 2, &o->frequency_penalty) &&
               read_float(fields, "repeat_penalty", 0.001, 1000, &o->repeat_penalty) &&
               read_float(fields, "repetition_penalty", 0.001, 1000, &o->repeat_penalty) &&
-              read_int(fields, "repeat_last_n", 0, 1 << 24, &o->repeat_last_n) &&
+              read_int(fields, "repeat_last_n", -1, 1 << 24, &o->repeat_last_n) &&
               glint_field_int(fields, "seed", INT64_MIN, INT64_MAX, &seed) &&
               glint_field_bool(fields, "ignore_eos", &s->ignore_eos) &&
               read_bias(s, fields, defaults->n_vocab);
     for (size_t i = 0; ok && i < sizeof unsupported / sizeof unsupported[0]; i++)
         ok = glint_field_unsupported(fields, unsupported[i].name, unsupported[i].off);
+    // -1 is the whole context elsewhere, and there is no more than that.
+    if (o->repeat_last_n < 0 || o->repeat_last_n > defaults->n_context)
+        o->repeat_last_n = defaults->n_context;
     if (o->top_k < 0)
         o->top_k = 0; // -1 is "off" elsewhere
     o->bias = (const struct glint_logit_bias *)(const void *)s->bias.data;

@@ -9,7 +9,7 @@
 struct glint_request_defaults {
     struct glint_sampler_options sampling;
     int64_t n_predict; // -1: no limit
-    int n_vocab;
+    int n_vocab, n_context;
 };
 
 struct glint_sampling_request {

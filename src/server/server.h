@@ -44,6 +44,7 @@ struct glint_server_params {
     bool store_asked;        // it is an error if that file cannot be had; else a warning
     int64_t store_bytes;     // it may grow to
     int store_days;          // a response is kept for without being used
+    bool embeddings;         // texts may be asked for as vectors
     bool free_calls;         // calls nobody forces need not fit their tools
     bool no_page;            // no chat page at "/"
     bool share_cache;        // keys share what was evaluated

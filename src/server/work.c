@@ -229,6 +229,18 @@ void glint_work_on_logits(void *user, int position, const float *logits) {
         work->echo_failed = true;
 }
 
+void glint_work_on_hidden(void *user, int k, int position, const float *row) {
+    struct glint_work *work = user;
+    struct glint_engine_info info = glint_engine_info(work->engine);
+    if (k != info.n_layer || position + 1 != work->usage.n_prompt)
+        return;
+    struct glint_note note = {.kind = GLINT_NOTE_HIDDEN,
+                              .choice = work->choice,
+                              .text = (const char *)(const void *)row,
+                              .n = (size_t)info.width * sizeof *row};
+    glint_outbox_put(work->outbox, &note);
+}
+
 enum glint_status glint_work_take(struct glint_work *work, const struct glint_sample *sample,
                                   struct glint_error *err) {
     bool stop = glint_is_stop(work->engine, sample->id);

@@ -24,6 +24,7 @@ struct glint_work {
     int64_t n_predict;                     // -1: no limit
     bool ignore_eos;
     bool echo;       // raw text: the prompt is said first, with its log-probabilities if asked for
+    bool embed;      // nothing is generated: the last token's row after the final norm is said
     uint64_t tenant; // sequences are reused within one tenant only
     struct glint_outbox *outbox;
     int choice;
@@ -69,6 +70,8 @@ enum glint_status glint_work_begin_echo(struct glint_work *work, struct glint_er
 // with the work as its user.
 bool glint_work_is_scored(const struct glint_work *work);
 void glint_work_on_logits(void *work, int position, const float *logits);
+// With `embed`: rows of the prompt's last chunk go here, as of glint_eval.on_hidden.
+void glint_work_on_hidden(void *work, int k, int position, const float *row);
 // Engine thread: takes the next token: keeps it, lets the turn say what it means, counts.
 // sample->top may be NULL. work->done is set when it was the last.
 enum glint_status glint_work_take(struct glint_work *work, const struct glint_sample *sample,

@@ -69,6 +69,7 @@ static void release(struct glint_stop_match *match, size_t keep, struct glint_bu
     glint_buffer_append(out, match->held.data, n);
     memmove(match->held.data, match->held.data + n, keep);
     match->held.n = keep;
+    match->held.data[keep] = 0;
 }
 
 bool glint_stop_match_put(struct glint_stop_match *match, struct glint_view data, size_t *n_used,
