@@ -45,12 +45,17 @@ static struct glint_peer *peer_of(struct MHD_Connection *connection) {
     return info ? info->socket_context : NULL;
 }
 
+// In place of an exchange until the head has been read: the path holds an encoded NUL, behind which
+// libmicrohttpd's texts would end.
+static const char cut_path = 0;
+
 static void *on_request_line(void *user, const char *uri, struct MHD_Connection *connection) {
     const struct glint_door *door = user;
     struct glint_server *server = door->server;
-    (void)uri;
     glint_watch_stage(server->watch, peer_of(connection), GLINT_PEER_HEAD, NULL);
-    return NULL;
+    size_t n_path = strcspn(uri, "?");
+    const char *nul = strstr(uri, "%00");
+    return nul && nul < uri + n_path ? (void *)&cut_path : NULL;
 }
 
 static void say_request(const struct glint_exchange *x) {
@@ -88,7 +93,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     (void)code;
     *context = NULL;
     glint_watch_stage(server->watch, peer_of(connection), GLINT_PEER_IDLE, NULL);
-    if (!x)
+    if (!x || (const void *)x == &cut_path)
         return;
     say_request(x);
     glint_metrics_response(server->metrics, x->status);
@@ -254,10 +259,13 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     const struct glint_door *door = user;
     struct glint_exchange *x = *context;
     (void)version;
-    if (!x) {
+    if (!x || (const void *)x == &cut_path) {
+        bool cut = x != NULL;
         *context = x = begin(door, connection, url, method);
         if (!x)
             return MHD_NO;
+        if (cut && x->refusal.status == 0)
+            glint_api_fail(&x->refusal, 400, NULL, "the path holds %%00");
         uint64_t length = 0;
         const char *header = glint_exchange_header(x, "Content-Length");
         if (header && sscanf(header, "%20lu", &length) == 1 && x->refusal.status == 0 &&

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_ollama.py: Ollama's protocol on its own socket with the demo model, whole and streamed."""
+import base64
 import json
 import os
 import re
@@ -80,7 +81,7 @@ class Ollama(unittest.TestCase):
         self.assertIn("num_ctx", show["parameters"])
         self.assertIn("atem", show["template"])
         self.assertNotIn(".Suffix", show["template"])
-        for able in ("completion", "tools", "thinking"):
+        for able in ("completion", "tools", "thinking", "vision"):
             self.assertIn(able, show["capabilities"])
         listed = self.server.ask("/v1/models", headers=KEY)["data"][0]["id"]
         self.assertEqual(listed + ":latest", tag["name"])
@@ -183,6 +184,25 @@ class Ollama(unittest.TestCase):
             "prompt": "systemYou are a helpful", "temperature": 0, "max_tokens": 9}, KEY)
         self.assertEqual(raw["response"], other["choices"][0]["text"])
         self.assertEqual((raw["done_reason"], raw["eval_count"]), ("length", 9))
+
+    def test_pictures(self):
+        with open(os.path.join(ROOT, "tools/demo/shapes.png"), "rb") as file:
+            picture = base64.b64encode(file.read()).decode()
+        text = "What is in the picture?"
+        fields = {"options": GREEDY, "stream": False}
+        chat = self.post("/api/chat", messages=[{"role": "user", "content": text,
+                                                 "images": [picture]}], **fields)
+        one = self.post("/api/generate", prompt=text, images=[picture], **fields)
+        parts = [{"type": "image_url", "image_url": {"url": "data:image/png;base64," + picture}},
+                 {"type": "text", "text": text}]
+        other = self.server.ask("/v1/chat/completions", {
+            "messages": [{"role": "user", "content": parts}], "temperature": 0,
+            "max_tokens": 200}, KEY)
+        self.assertEqual(chat["message"]["content"], join_message(other)[0]["content"])
+        self.assertEqual(one["response"], chat["message"]["content"])
+        self.assertEqual(chat["prompt_eval_count"], other["usage"]["prompt_tokens"])
+        self.post("/api/chat", expect=400, messages=[{"role": "user", "content": text,
+                                                      "images": ["?"]}])
 
     def test_load(self):
         for path, key in PATHS.items():
