@@ -59,6 +59,10 @@ void glint_openai_put_timings(struct glint_json_writer *w, const struct glint_us
     put_rate(w, "prompt", usage->n_prompt - usage->n_cached, usage->prefill_ms);
     put_rate(w, "predicted", usage->n_generated, usage->decode_ms);
     if (usage->draft.n_round > 0) {
+        glint_json_key(w, "draft_n"); // llama.cpp's names
+        glint_json_i64(w, usage->draft.n_proposed);
+        glint_json_key(w, "draft_n_accepted");
+        glint_json_i64(w, usage->draft.n_accepted);
         glint_json_key(w, "draft");
         glint_json_begin_object(w);
         glint_json_key(w, "proposed");
