@@ -127,6 +127,7 @@ struct glint_model_card {
     char architecture[64];   // general.architecture of the file
     const char *weight_type; // that most bytes are of: "Q4_K"
     uint64_t n_param;        // values of all tensors
+    int n_context;           // tokens it was made for; 0 with vocab_only
 };
 struct glint_model_card glint_engine_card(const struct glint_engine *engine);
 

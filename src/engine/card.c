@@ -24,6 +24,7 @@ struct glint_model_card glint_engine_card(const struct glint_engine *engine) {
         if (bytes[type] > bytes[best])
             best = type;
     }
+    card.n_context = engine->files.config ? engine->files.config->n_context : 0;
     card.weight_type = glint_dtype_public_name(best);
     glint_gguf_opt_string(gguf, "general.architecture", &name, NULL);
     snprintf(card.architecture, sizeof card.architecture, "%.*s", (int)name.n, name.data);

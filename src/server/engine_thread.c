@@ -42,7 +42,7 @@ struct glint_engine_thread {
     pthread_mutex_t lock; // for all below
     pthread_cond_t wake;
     struct work_list inbox;
-    int n_queued;                  // in the inbox and the waiting list
+    struct glint_work *queued;     // those in the inbox and the waiting list
     struct glint_slot_view *views; // [n_slot]
     bool stop, nudged;
     // Stored with release once engine, chat or error are set, so that who sees it sees them.
@@ -69,9 +69,35 @@ static struct glint_work *list_take(struct work_list *list) {
     return work;
 }
 
-static void count_queued(struct glint_engine_thread *t, int n) {
+enum { GONE_SHARE = 4 }; // works of clients that left, which wait to be freed, count a quarter
+
+// Works in the inbox and the waiting list. The lock is held.
+static int count_queued(const struct glint_engine_thread *t) {
+    int n = 0, n_gone = 0;
+    for (const struct glint_work *work = t->queued; work; work = work->queue_next)
+        if (glint_outbox_is_cancelled(work->outbox))
+            n_gone++;
+        else
+            n++;
+    return n + n_gone / GONE_SHARE;
+}
+
+static void enter_queue(struct glint_engine_thread *t, struct glint_work *work) {
+    work->queue_prev = NULL;
+    work->queue_next = t->queued;
+    if (t->queued)
+        t->queued->queue_prev = work;
+    t->queued = work;
+}
+
+static void leave_queue(struct glint_engine_thread *t, struct glint_work *work) {
     pthread_mutex_lock(&t->lock);
-    t->n_queued += n;
+    if (work->queue_prev)
+        work->queue_prev->queue_next = work->queue_next;
+    else
+        t->queued = work->queue_next;
+    if (work->queue_next)
+        work->queue_next->queue_prev = work->queue_prev;
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -236,7 +262,7 @@ static void admit(struct glint_engine_thread *t) {
             list_put(&kept, work);
             continue;
         }
-        count_queued(t, -1);
+        leave_queue(t, work);
         if (slot) {
             start_work(t, slot, work);
             continue;
@@ -401,7 +427,7 @@ static void drop_cancelled(struct glint_engine_thread *t) {
             list_put(&kept, work);
             continue;
         }
-        count_queued(t, -1);
+        leave_queue(t, work);
         glint_metrics_count(t->params.metrics,
                             waits_for_pictures(work, NULL) ? GLINT_COUNT_CANCELLED_PICTURE
                                                            : GLINT_COUNT_CANCELLED_QUEUED,
@@ -456,7 +482,7 @@ static void fail_all(struct glint_engine_thread *t, const struct glint_error *er
     pthread_mutex_lock(&t->lock);
     while ((work = list_take(&t->inbox)))
         list_put(&t->waiting, work);
-    t->n_queued = 0;
+    t->queued = NULL;
     t->stop = true; // nothing is taken any more
     pthread_mutex_unlock(&t->lock);
     while ((work = list_take(&t->waiting))) {
@@ -626,18 +652,19 @@ enum glint_status glint_engine_thread_submit(struct glint_engine_thread *t,
     enum glint_status status = GLINT_OK;
     double now = glint_clock_ms();
     pthread_mutex_lock(&t->lock);
+    int n_queued = count_queued(t);
     if (t->stop)
         status = glint_fail(err, GLINT_E_CANCELLED, "the server is stopping");
-    else if (t->n_queued >= t->params.n_queue)
+    else if (n_queued >= t->params.n_queue)
         status = glint_fail(err, GLINT_E_BUSY,
                             "%d requests are waiting, the server's limit; "
                             "try again in a moment",
-                            t->n_queued);
+                            n_queued);
     for (int i = 0; status == GLINT_OK && i < n; i++) {
         works[i]->arrived_ms = now;
         list_put(&t->inbox, works[i]);
+        enter_queue(t, works[i]);
         works[i] = NULL;
-        t->n_queued++;
     }
     pthread_cond_signal(&t->wake);
     pthread_mutex_unlock(&t->lock);
@@ -662,7 +689,7 @@ int glint_engine_thread_slots(struct glint_engine_thread *t, struct glint_slot_v
 
 int glint_engine_thread_queued(struct glint_engine_thread *t) {
     pthread_mutex_lock(&t->lock);
-    int n = t->n_queued;
+    int n = count_queued(t);
     pthread_mutex_unlock(&t->lock);
     return n;
 }

@@ -2,6 +2,8 @@
 // ollama_models.c — the one model as Ollama's clients look for models.
 #include "server/ollama_models.h"
 
+#include "server/openai_models.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,25 +175,12 @@ static void put_model_info(struct glint_json_writer *w, const struct glint_model
     glint_json_begin_object(w);
     put_pair(w, "general.architecture", card->architecture);
     put_number(w, "general", "parameter_count", card->n_param);
+    // The server's, not the file's: clients fill it.
     put_number(w, card->architecture, "context_length", (uint64_t)info->n_context);
     put_number(w, card->architecture, "embedding_length", (uint64_t)info->width);
     put_number(w, card->architecture, "block_count", (uint64_t)info->n_layer);
     put_number(w, card->architecture, "vocab_size", (uint64_t)info->n_vocab);
     glint_json_end_object(w);
-}
-
-static void put_capabilities(struct glint_json_writer *w, const struct glint_server *server) {
-    static const char *const chat[] = {"tools", "thinking"};
-    glint_json_key(w, "capabilities");
-    glint_json_begin_array(w);
-    glint_json_text(w, "completion");
-    for (int i = 0; i < 2 && glint_engine_thread_chat(server->engine); i++)
-        glint_json_text(w, chat[i]);
-    if (glint_engine_thread_chat(server->engine) && glint_viewer_can_see(server->viewer))
-        glint_json_text(w, "vision");
-    if (server->params.embeddings)
-        glint_json_text(w, "embedding");
-    glint_json_end_array(w);
 }
 
 void glint_ollama_show(struct glint_exchange *x) {
@@ -217,7 +206,8 @@ void glint_ollama_show(struct glint_exchange *x) {
     glint_json_string(&w, text);
     put_details(&w, &card);
     put_model_info(&w, &card, &info);
-    put_capabilities(&w, x->server);
+    glint_json_key(&w, "capabilities");
+    glint_models_put_capabilities(&w, x->server);
     glint_json_key(&w, "modified_at");
     glint_ollama_put_time(&w, x->server->created, 0);
     glint_json_end_object(&w);

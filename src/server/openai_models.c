@@ -6,6 +6,54 @@
 #include <string.h>
 #include <time.h>
 
+void glint_models_put_capabilities(struct glint_json_writer *w, const struct glint_server *server) {
+    bool chats = glint_engine_thread_chat(server->engine) != NULL;
+    const struct {
+        const char *name;
+        bool there;
+    } all[] = {{"completion", true},
+               {"tools", chats},
+               {"thinking", chats},
+               {"vision", chats && glint_viewer_can_see(server->viewer)},
+               {"embedding", server->params.embeddings}};
+    glint_json_begin_array(w);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].there)
+            glint_json_text(w, all[i].name);
+    glint_json_end_array(w);
+}
+
+// vLLM's members, and llama.cpp's in "meta".
+static void put_extras(const struct glint_exchange *x, struct glint_json_writer *w) {
+    const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
+    struct glint_engine_info info = glint_engine_info(engine);
+    struct glint_model_card card = glint_engine_card(engine);
+    glint_json_key(w, "root");
+    glint_json_text(w, x->server->model);
+    glint_json_key(w, "parent");
+    glint_json_null(w);
+    glint_json_key(w, "permission");
+    glint_json_begin_array(w);
+    glint_json_end_array(w);
+    glint_json_key(w, "capabilities");
+    glint_models_put_capabilities(w, x->server);
+    glint_json_key(w, "meta");
+    glint_json_begin_object(w);
+    glint_json_key(w, "vocab_type");
+    glint_json_i64(w, 2); // llama.cpp's number of byte-pair encoding
+    glint_json_key(w, "n_vocab");
+    glint_json_i64(w, info.n_vocab);
+    glint_json_key(w, "n_ctx_train");
+    glint_json_i64(w, card.n_context);
+    glint_json_key(w, "n_embd");
+    glint_json_i64(w, info.width);
+    glint_json_key(w, "n_params");
+    glint_json_u64(w, card.n_param);
+    glint_json_key(w, "size");
+    glint_json_u64(w, info.weight_bytes);
+    glint_json_end_object(w);
+}
+
 static void put_openai(const struct glint_exchange *x, struct glint_json_writer *w) {
     const struct glint_server *server = x->server;
     struct glint_engine_info info = glint_engine_info(glint_engine_thread_engine(server->engine));
@@ -22,17 +70,7 @@ static void put_openai(const struct glint_exchange *x, struct glint_json_writer 
     glint_json_i64(w, info.n_context);
     glint_json_key(w, "context_length");
     glint_json_i64(w, info.n_context);
-    glint_json_key(w, "meta");
-    glint_json_begin_object(w);
-    glint_json_key(w, "n_vocab");
-    glint_json_i64(w, info.n_vocab);
-    glint_json_key(w, "n_ctx_train");
-    glint_json_i64(w, info.n_context);
-    glint_json_key(w, "n_embd");
-    glint_json_i64(w, info.width);
-    glint_json_key(w, "size");
-    glint_json_u64(w, info.weight_bytes);
-    glint_json_end_object(w);
+    put_extras(x, w);
     glint_json_end_object(w);
 }
 

@@ -46,6 +46,7 @@ struct glint_work {
     struct glint_usage usage;
     double arrived_ms, started_ms, first_ms;
     struct glint_work *next;
+    struct glint_work *queue_prev, *queue_next; // of those that wait, under the thread's lock
 };
 
 // options NULL: raw text. options->on_event and user are set here. The outbox is set later, with

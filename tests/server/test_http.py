@@ -314,6 +314,20 @@ class Life(unittest.TestCase):
                 self.assertEqual(retry, "1")
                 self.assertEqual(answer["error"]["type"], "rate_limit_error")
 
+    def test_gone_clients_leave_the_queue(self):
+        with serving("-np", "1", "--queue", "2") as server:
+            text = "word " * 1500  # a step takes longer than the clients
+            body = {**BODY, "messages": [{"role": "user", "content": text}], "stream": True}
+            for i in range(6):
+                connection = server.connect()
+                connection.request("POST", CHAT, json.dumps({**body, "user": str(i)}))
+                answer = connection.getresponse()
+                self.assertEqual(answer.status, 200, i)
+                answer.close()
+                connection.close()
+                time.sleep(0.03)
+            self.assertEqual(server.ask(CHAT, BODY)["usage"]["completion_tokens"], 3)
+
     def test_reset_while_sending(self):
         with serving() as server:
             for _ in range(20):

@@ -197,8 +197,16 @@ class Native(unittest.TestCase):
 
 class Off(unittest.TestCase):
     def test_embeddings_are_off(self):
-        server = Server()
+        server = Server("--alias", "org/model:q4")
         try:
+            entry, = server.ask("/v1/models")["data"]
+            self.assertEqual((entry["id"], entry["root"]), ("org/model:q4",) * 2)
+            self.assertNotIn("embedding", entry["capabilities"])
+            self.assertGreater(entry["meta"]["n_params"], 1e6)
+            version = {"anthropic-version": "2026-10-21"}
+            for path in ("/v1/models/org/model:q4", "/models/org%2Fmodel%3Aq4"):
+                self.assertEqual(server.ask(path), entry)
+                self.assertEqual(server.ask(path, headers=version)["display_name"], entry["id"])
             error = server.ask("/v1/embeddings", {"input": "x"}, expect=501)["error"]
             self.assertEqual(error["type"], "not_supported_error")
             self.assertIn("--embeddings", error["message"])
