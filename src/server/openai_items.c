@@ -31,7 +31,7 @@ struct conversion {
     struct glint_items *own;
     struct glint_buffer *skipped;
     char path[60];              // "input[3]", for refusals
-    int n_items;                // read so far
+    int n_items, n_users;       // read so far, and what users said among them
     bool leading;               // nothing but system items so far
     struct glint_buffer system; // their text
     bool any_system;            // there is one, maybe empty
@@ -321,13 +321,28 @@ static bool read_result(struct conversion *c, const struct glint_json *item) {
 
 // ---- items ------------------------------------------------------------------------------------
 
+static bool is_message(const struct glint_json *item) {
+    const struct glint_json *type = glint_json_get(item, "type");
+    return glint_json_is_text(type, "message") || (!type && glint_json_get(item, "role"));
+}
+
+// Counts the turns, and tells whether the item is of one that is to be dropped.
+static bool is_left_out(struct conversion *c, const struct glint_json *item) {
+    const struct glint_json *role = is_message(item) ? glint_json_get(item, "role") : NULL;
+    c->n_users += glint_json_is_text(role, "user");
+    return c->n_users <= c->source->n_drop && c->source->n_drop != 0 &&
+           !glint_json_is_text(role, "system") && !glint_json_is_text(role, "developer");
+}
+
 static bool read_item(struct conversion *c, const struct glint_json *item) {
     const struct glint_json *type = glint_json_get(item, "type");
     if (!glint_json_is(item, GLINT_JSON_OBJECT))
         return refuse(c, "", "expected an object");
     if (++c->n_items > GLINT_ITEMS_MAX)
         return refuse(c, "", "a conversation has at most 20000 items");
-    if (glint_json_is_text(type, "message") || (!type && glint_json_get(item, "role")))
+    if (is_left_out(c, item))
+        return true;
+    if (is_message(item))
         return read_message(c, item);
     if (glint_json_is_text(type, "reasoning"))
         return read_reasoning(c, item);
@@ -457,29 +472,48 @@ static bool read_input(struct conversion *c) {
     return ok;
 }
 
+static bool read_all(struct conversion *c) {
+    const struct glint_fields *fields = c->source->fields;
+    const struct glint_json *instructions = glint_field(fields, "instructions");
+    bool ok = true;
+    glint_json_begin_array(&c->w);
+    if (glint_json_is(instructions, GLINT_JSON_STRING))
+        ok = read_system(c, instructions);
+    else if (instructions)
+        ok = glint_field_refuse(fields, "instructions", "a string");
+    ok = ok && read_input(c);
+    flush_system(c);
+    flush_turn(c);
+    glint_json_end_array(&c->w);
+    glint_buffer_fini(&c->system);
+    glint_buffer_fini(&c->reasoning);
+    glint_buffer_fini(&c->content);
+    glint_buffer_fini(&c->calls);
+    glint_buffer_fini(&c->call_ids);
+    return ok;
+}
+
+static struct conversion begin(struct glint_chat_job *job, const struct glint_items_source *source,
+                               struct glint_buffer *skipped) {
+    return (struct conversion){.w = {.out = &job->messages, .style = GLINT_JSON_COMPACT},
+                               .source = source,
+                               .media = &job->media,
+                               .skipped = skipped,
+                               .leading = true};
+}
+
 bool glint_items_read(struct glint_chat_job *job, const struct glint_items_source *source,
                       struct glint_items *own, struct glint_buffer *skipped) {
-    struct conversion c = {.w = {.out = &job->messages, .style = GLINT_JSON_COMPACT},
-                           .source = source,
-                           .media = &job->media,
-                           .own = own,
-                           .skipped = skipped,
-                           .leading = true};
-    const struct glint_json *instructions = glint_field(source->fields, "instructions");
-    bool ok = true;
-    glint_json_begin_array(&c.w);
-    if (glint_json_is(instructions, GLINT_JSON_STRING))
-        ok = read_system(&c, instructions);
-    else if (instructions)
-        ok = glint_field_refuse(source->fields, "instructions", "a string");
-    ok = ok && read_input(&c);
-    flush_system(&c);
-    flush_turn(&c);
-    glint_json_end_array(&c.w);
-    glint_buffer_fini(&c.system);
-    glint_buffer_fini(&c.reasoning);
-    glint_buffer_fini(&c.content);
-    glint_buffer_fini(&c.calls);
-    glint_buffer_fini(&c.call_ids);
-    return ok;
+    struct conversion c = begin(job, source, skipped);
+    c.own = own;
+    return read_all(&c);
+}
+
+int glint_items_shorten(struct glint_chat_job *job, const struct glint_items_source *source) {
+    struct glint_buffer skipped = {.data = NULL}; // told before
+    struct conversion c = begin(job, source, &skipped);
+    glint_buffer_clear(&job->messages);
+    read_all(&c); // it was read before, so it can be read
+    glint_buffer_fini(&skipped);
+    return c.n_users;
 }

@@ -201,6 +201,7 @@ static bool read_rest(struct glint_responses_request *r, const struct glint_fiel
         return false;
     if (!is_one_of(truncation, truncations, 2))
         return glint_field_refuse(fields, "truncation", "auto or disabled");
+    r->shorten = truncation && strcmp(truncation, "auto") == 0;
     r->store = true;
     return glint_field_text(fields, "model", &r->model) &&
            glint_field_text(fields, "previous_response_id", &r->previous) &&
@@ -324,6 +325,33 @@ static bool find_references(struct past *past, struct glint_exchange *x,
     return parse_own(&past->references, &json, &x->refusal);
 }
 
+// Drops turns from the beginning, ever more, until an eighth of the context is left for the answer
+// and what comes after it. What cannot be made to fit is refused later, with its length.
+static bool shorten(struct glint_responses_request *request, struct glint_items_source *source,
+                    struct glint_exchange *x) {
+    const struct glint_engine *engine = glint_engine_thread_engine(x->server->engine);
+    size_t n_context = (size_t)glint_engine_info(engine).n_context;
+    int n_turns = GLINT_ITEMS_MAX;
+    for (;;) {
+        struct glint_ids ids = {.data = NULL};
+        enum glint_turn_start start;
+        if (!glint_chat_job_render(&request->job, x, &ids, &start, &x->refusal)) {
+            glint_responses_rename(&x->refusal);
+            return false;
+        }
+        bool fits = ids.n < (source->n_drop ? n_context - n_context / 8 : n_context);
+        glint_ids_free(&ids);
+        if (fits || source->n_drop >= n_turns - 1)
+            return true;
+        source->n_drop += 1 + source->n_drop / 2;
+        n_turns = glint_items_shorten(&request->job, source);
+        if (source->n_drop >= n_turns) { // the last one stays
+            source->n_drop = n_turns > 1 ? n_turns - 1 : 0;
+            glint_items_shorten(&request->job, source);
+        }
+    }
+}
+
 // The body and what it refers to. False after filling x->refusal.
 static bool read_request(struct glint_responses_request *request, struct past *past,
                          struct glint_exchange *x, const struct glint_json *root) {
@@ -339,7 +367,8 @@ static bool read_request(struct glint_responses_request *request, struct past *p
         .fields = &fields,
         .history = past->history ? glint_json_root(past->history) : NULL,
         .references = past->references ? glint_json_root(past->references) : NULL};
-    if (!glint_responses_read(request, &source, &defaults))
+    if (!glint_responses_read(request, &source, &defaults) ||
+        (request->shorten && request->job.media.n == 0 && !shorten(request, &source, x)))
         return false;
     if (request->skipped.n != 0 && !request->skipped.failed)
         glint_server_say(x->server, GLINT_SAY_INFO, "%s %s left out, unknown here: %s",

@@ -21,6 +21,7 @@ struct glint_responses_request { // all-zero is a valid empty one
     bool store;
     bool summary; // reasoning is said as a summary
     bool seal;    // and sealed
+    bool shorten; // turns may be dropped where the context is too short
 };
 
 void glint_responses_fini(struct glint_responses_request *request);

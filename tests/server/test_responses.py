@@ -250,6 +250,24 @@ class Responses(unittest.TestCase):
         error = self.server.ask("/v1/responses", body, expect=400)["error"]
         self.assertEqual((error["code"], error["param"]), ("context_length_exceeded", "input"))
 
+    def test_truncation(self):
+        turns = [item for i in range(9) for item in (
+            {"role": "user", "content": "%d " % i * 700}, {"role": "assistant", "content": "Yes."})]
+        items = [{"role": "system", "content": "Be brief."}, *turns,
+                 {"role": "user", "content": SUM}]
+        error = self.server.ask("/v1/responses", {"input": items}, expect=400)["error"]
+        self.assertEqual(error["code"], "context_length_exceeded")
+        path = "/v1/responses/input_tokens"
+        count = self.server.ask(path, {"input": items, "truncation": "auto"})["input_tokens"]
+        shorter = [items[0], *items[9:]]  # four turns fewer
+        self.assertEqual(count, self.server.ask(path, {"input": shorter})["input_tokens"])
+        self.assertLess(count, error["n_ctx"] * 7 / 8)
+        few = {"input": items[-1:], "truncation": "auto"}
+        self.assertLess(self.server.ask(path, few)["input_tokens"], 100)
+        long = {"input": "x " * 9000, "truncation": "auto"}
+        error = self.server.ask("/v1/responses", long, expect=400)["error"]
+        self.assertEqual(error["code"], "context_length_exceeded")
+
     def test_paths(self):
         for method, path, status in (("GET", "/v1/responses/resp_1", 404),
                                      ("DELETE", "/v1/responses/resp_1", 404),
