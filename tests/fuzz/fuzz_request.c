@@ -58,8 +58,9 @@ static void check_response(const struct glint_json *root,
     struct glint_responses_request request = {.model = "m"};
     struct glint_api_error error = {.status = 0};
     struct glint_fields fields = {root, &error};
-    struct glint_items_source source = {&fields, glint_json_get(root, "history"),
-                                        glint_json_get(root, "references")};
+    struct glint_items_source source = {.fields = &fields,
+                                        .history = glint_json_get(root, "history"),
+                                        .references = glint_json_get(root, "references")};
     bool read = glint_responses_read(&request, &source, defaults);
     check(&request.job, read, &error);
     if (read) {
@@ -70,12 +71,16 @@ static void check_response(const struct glint_json *root,
         check_json(&list);
         check_json(&request.job.allowed);
         glint_buffer_fini(&list);
+        source.n_drop = 1;
+        if (glint_items_shorten(&request.job, &source) < 0)
+            abort();
+        check_json(&request.job.messages);
     }
     glint_responses_fini(&request);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    struct glint_request_defaults defaults = {glint_sampler_defaults(), -1, 1000};
+    struct glint_request_defaults defaults = {glint_sampler_defaults(), -1, 1000, 4096};
     struct glint_json_options options = {.repair_surrogates = true};
     struct glint_json_doc *doc = NULL;
     if (glint_json_parse(&doc, (struct glint_view){(const char *)data, n}, &options, NULL) !=
