@@ -24,6 +24,8 @@ enum {
     OPT_CACHE,
     OPT_CHECKPOINTS,
     OPT_SHARE,
+    OPT_NOISE,
+    OPT_TRACE,
     OPT_NO_REUSE,
     OPT_FREE_CALLS,
     OPT_KEY,
@@ -73,6 +75,14 @@ static const struct glint_option options[] = {
      {"embeddings"},
      NULL,
      "answer requests for embeddings (a chat model's are poor)"},
+    {OPT_NOISE,
+     {"keep-noise"},
+     NULL,
+     "leave digits that change with each request in agents' texts"},
+    {OPT_TRACE,
+     {"trace-file"},
+     "FILE",
+     "for each request, where its prompt left what was there,\nand why, with a few words of it"},
     {OPT_NO_REUSE, {"no-reuse"}, NULL, "evaluate every prompt from its first token"},
     {OPT_FREE_CALLS, {"free-calls"}, NULL, "do not hold tool calls to their tools' schemas"},
     {OPT_KEY,
@@ -205,6 +215,12 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         return true;
     case OPT_EMBEDDINGS:
         params->embeddings = true;
+        return true;
+    case OPT_NOISE:
+        params->keep_noise = true;
+        return true;
+    case OPT_TRACE:
+        params->trace_path = state->value;
         return true;
     case OPT_NO_REUSE:
         params->no_reuse = true;

@@ -14,6 +14,7 @@ struct conversion {
     struct glint_json_writer w; // the array of messages
     const struct glint_fields *fields;
     struct glint_media *media;
+    bool keep_noise;
     char path[60]; // "messages[3]", for refusals
 };
 
@@ -36,13 +37,14 @@ static bool is_block(const struct glint_json *block) {
 
 // Claude Code begins its system text with "x-anthropic-billing-header: ... cch=a5145;", whose
 // digits change with each request: left as they are, no request would find its prefix again.
-static void add_system(struct glint_buffer *text, struct glint_view piece) {
+static void add_system(const struct conversion *c, struct glint_buffer *text,
+                       struct glint_view piece) {
     static const char header[] = "x-anthropic-billing-header:";
     size_t before = text->n;
     if (before != 0)
         glint_buffer_append_char(text, '\n');
     glint_buffer_append(text, piece.data, piece.n);
-    if (before != 0 || text->failed || !glint_view_starts(piece, header))
+    if (c->keep_noise || before != 0 || text->failed || !glint_view_starts(piece, header))
         return;
     char *line_end = strchr(text->data, '\n');
     char *mark = strstr(text->data, "cch=");
@@ -59,7 +61,7 @@ static bool put_system(struct conversion *c) {
         return true;
     snprintf(c->path, sizeof c->path, "system");
     if (glint_json_is(system, GLINT_JSON_STRING))
-        add_system(&text, system->text);
+        add_system(c, &text, system->text);
     else if (!glint_json_is(system, GLINT_JSON_ARRAY))
         ok = refuse(c, "", "expected a string or a list of text blocks");
     else
@@ -67,7 +69,7 @@ static bool put_system(struct conversion *c) {
             struct glint_view piece;
             ok = is_type(b, "text") && glint_json_to_string(glint_json_get(b, "text"), &piece);
             if (ok)
-                add_system(&text, piece);
+                add_system(c, &text, piece);
             else
                 refuse(c, "", "expected text blocks");
         }
@@ -272,10 +274,11 @@ static bool put_message(struct conversion *c, const struct glint_json *message) 
     return ok;
 }
 
-static bool read_messages(struct glint_chat_job *job, const struct glint_fields *fields) {
+static bool read_messages(struct glint_chat_job *job, const struct glint_fields *fields,
+                          bool keep_noise) {
     const struct glint_json *messages = glint_field(fields, "messages");
     struct conversion c = {
-        {.out = &job->messages, .style = GLINT_JSON_COMPACT}, fields, &job->media, ""};
+        {.out = &job->messages, .style = GLINT_JSON_COMPACT}, fields, &job->media, keep_noise, ""};
     unsigned i = 0;
     if (!glint_json_is(messages, GLINT_JSON_ARRAY) || messages->n == 0)
         return glint_field_refuse(fields, "messages", "a list with a message at least");
@@ -378,7 +381,7 @@ bool glint_anthropic_read(struct glint_chat_job *job, const struct glint_json *r
                           struct glint_api_error *error) {
     struct glint_fields fields = {root, error};
     job->n_predict = defaults->n_predict;
-    return read_messages(job, &fields) && read_tools(job, &fields) &&
+    return read_messages(job, &fields, defaults->keep_noise) && read_tools(job, &fields) &&
            read_tool_choice(job, &fields) && read_thinking(job, &fields) &&
            glint_sampling_read(&job->sampling, &fields, defaults) &&
            glint_field_int(&fields, "max_tokens", 1, INT32_MAX, &job->n_predict) &&

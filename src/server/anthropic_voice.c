@@ -96,7 +96,7 @@ static void put_empty_block(struct glint_json_writer *w, enum block kind,
     glint_json_text(w, types[kind]);
     if (kind == BLOCK_CALL) {
         char id[GLINT_RANDOM_ID_BYTES];
-        glint_random_id(id, "toolu_");
+        glint_note_call_id(id, "toolu_", note);
         glint_json_key(w, "id");
         glint_json_text(w, id);
         glint_json_key(w, "name");

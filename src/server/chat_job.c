@@ -2,6 +2,9 @@
 // chat_job.c — conversation to prompt to works.
 #include "server/chat_job.h"
 
+#include "base/alloc.h"
+#include "server/call_memory.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -75,6 +78,58 @@ static bool put_pictures(const struct glint_chat_job *job, struct glint_exchange
     return true;
 }
 
+// Past turns that stand in the prompt as they were sampled.
+struct replays {
+    struct glint_chat_replay *data; // [n]
+    struct glint_ids *ids;          // [n] owned
+    size_t n;
+};
+
+static void free_replays(struct replays *replays) {
+    for (size_t i = 0; i < replays->n; i++)
+        glint_ids_free(&replays->ids[i]);
+    glint_free(replays->ids);
+    glint_free(replays->data);
+}
+
+// Without memory, or when messages are not a list, there are none: the prompt is rendered then.
+static void find_replays(struct replays *replays, const struct glint_exchange *x,
+                         const struct glint_json *messages, bool but_last) {
+    size_t n = glint_json_is(messages, GLINT_JSON_ARRAY) ? messages->n : 0, i = 0;
+    *replays = (struct replays){.data = glint_alloc(n, sizeof *replays->data),
+                                .ids = glint_alloc(n, sizeof *replays->ids)};
+    if (!replays->data || !replays->ids)
+        return;
+    for (const struct glint_json *m = glint_json_first(messages); m && n > 0; m = m->next, i++) {
+        struct glint_ids *ids = &replays->ids[replays->n];
+        if ((but_last && !m->next) || !glint_json_is_text(glint_json_get(m, "role"), "assistant") ||
+            !glint_call_memory_find(x->server->memory, x->tenant, m, ids))
+            continue;
+        replays->data[replays->n++] = (struct glint_chat_replay){i, ids->data, ids->n};
+    }
+}
+
+static bool has_system(const struct glint_json *messages) {
+    for (const struct glint_json *m = glint_json_first(messages); m; m = m->next)
+        if (glint_json_is_text(glint_json_get(m, "role"), "system") ||
+            glint_json_is_text(glint_json_get(m, "role"), "developer"))
+            return true;
+    return false;
+}
+
+// The date for the default system text: the server's, or the day on which the conversation began.
+static void find_date(const struct glint_exchange *x, const struct glint_json *messages,
+                      char date[16]) {
+    char today[16];
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(today, sizeof today, "%Y-%m-%d", localtime_r(&now, &parts));
+    if (messages && !has_system(messages))
+        glint_call_memory_date(x->server->memory, x->tenant, messages, today, date);
+    else
+        memcpy(date, today, sizeof today);
+}
+
 bool glint_chat_job_render(const struct glint_chat_job *job, struct glint_exchange *x,
                            struct glint_ids *ids, enum glint_turn_start *start,
                            struct glint_api_error *error) {
@@ -82,9 +137,9 @@ bool glint_chat_job_render(const struct glint_chat_job *job, struct glint_exchan
     const struct glint_chat *chat = glint_engine_thread_chat(x->server->engine);
     struct glint_error failure = {.status = GLINT_OK};
     struct glint_chat_prompt prompt = {.data = NULL};
-    char today[16];
-    time_t now = time(NULL);
-    struct tm parts;
+    struct glint_json_doc *doc = NULL;
+    struct replays replays;
+    char date[16];
     if (!chat) {
         glint_api_fail(error, 501, NULL,
                        "the model's chat template is of another dialect: chat is not possible");
@@ -95,16 +150,24 @@ bool glint_chat_job_render(const struct glint_chat_job *job, struct glint_exchan
         glint_api_fail(error, 500, NULL, "no memory for the request");
         return false;
     }
-    strftime(today, sizeof today, "%Y-%m-%d", localtime_r(&now, &parts));
+    // What is wrong with the text is said when it is rendered.
+    struct glint_json_options options = {.repair_surrogates = true};
+    glint_json_parse(&doc, (struct glint_view){job->messages.data, job->messages.n}, &options,
+                     NULL);
+    const struct glint_json *messages = doc ? glint_json_root(doc) : NULL;
+    find_date(x, messages, date);
+    find_replays(&replays, x, messages, job->continue_final);
     struct glint_chat_request request = {
         .messages = json_of(&job->messages),
         .tools = json_of(&job->tools),
         .variables = json_of(&job->variables),
         .effort = job->effort ? job->effort : params->effort,
-        .date = params->date ? params->date : today,
+        .date = params->date ? params->date : date,
         .normalise = true,
         .no_generation_prompt = job->no_generation_prompt,
         .continue_final = job->continue_final,
+        .replays = replays.data,
+        .n_replays = replays.n,
     };
     enum glint_status status = glint_chat_prompt(chat, &request, &prompt, &failure);
     if (status == GLINT_OK)
@@ -112,6 +175,8 @@ bool glint_chat_job_render(const struct glint_chat_job *job, struct glint_exchan
                                        &failure);
     *start = prompt.start;
     glint_chat_prompt_free(&prompt);
+    free_replays(&replays);
+    glint_json_close(&doc);
     if (status != GLINT_OK)
         glint_api_fail_from(error, &failure);
     return status == GLINT_OK && put_pictures(job, x, ids, error);
@@ -178,6 +243,7 @@ static bool make_works(const struct glint_chat_job *job, struct glint_exchange *
                                  &failure);
         if (status == GLINT_OK) {
             works[i]->choice = i;
+            works[i]->memory = start == GLINT_TURN_HEADER ? x->server->memory : NULL;
             glint_work_set_viewing(works[i], x->viewing);
             status = fill_work(works[i], job, ids, &failure);
             if (status == GLINT_OK)

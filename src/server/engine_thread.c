@@ -219,7 +219,10 @@ static void start_work(struct glint_engine_thread *t, struct slot *slot, struct 
         work->usage.image_ms = glint_viewing_ms(work->viewing);
     enum glint_status status = work->viewing ? set_pictures(slot, work, &error) : GLINT_OK;
     if (status == GLINT_OK) {
-        work->usage.n_cached = resume(t, slot).n_kept;
+        struct glint_resumed resumed = resume(t, slot);
+        work->usage.n_cached = resumed.n_kept;
+        if (t->params.trace)
+            glint_trace_put(t->params.trace, t->engine, work, &resumed);
         if (work->usage.n_cached > 0)
             glint_metrics_count(t->params.metrics, GLINT_COUNT_REUSED, 1);
         status = glint_session_set_sampler(slot->session, &work->sampling, &error);

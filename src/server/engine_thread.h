@@ -6,6 +6,7 @@
 #define GLINT_SERVER_ENGINE_THREAD_H
 
 #include "server/metrics.h"
+#include "server/trace.h"
 #include "server/work.h"
 
 struct glint_engine_thread;
@@ -22,6 +23,7 @@ struct glint_engine_thread_params {
     bool no_reuse;                     // nothing that was evaluated is used again
     bool share;                        // tenants share what was evaluated
     struct glint_metrics *metrics;
+    struct glint_trace *trace;   // NULL: none
     struct glint_viewer *viewer; // its vision file is opened with the model
 };
 

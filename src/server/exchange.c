@@ -36,7 +36,8 @@ struct glint_request_defaults glint_exchange_defaults(const struct glint_exchang
     return (struct glint_request_defaults){.sampling = x->server->params.sampling,
                                            .n_predict = x->server->params.n_predict,
                                            .n_vocab = info.n_vocab,
-                                           .n_context = info.n_context};
+                                           .n_context = info.n_context,
+                                           .keep_noise = x->server->params.keep_noise};
 }
 
 bool glint_exchange_parse(struct glint_exchange *x, struct glint_json_doc **doc) {
@@ -303,6 +304,7 @@ static enum glint_status submit(struct glint_exchange *x, struct glint_work **wo
     atomic_fetch_add_explicit(&x->server->n_active, 1, memory_order_relaxed);
     for (int i = 0; i < n; i++) {
         works[i]->tenant = x->tenant;
+        memcpy(works[i]->request_id, x->request_id, sizeof works[i]->request_id);
         works[i]->outbox = x->outbox;
     }
     glint_watch_stage(x->server->watch, x->peer, GLINT_PEER_WORK, x->outbox);

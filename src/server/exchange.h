@@ -45,6 +45,8 @@ enum { GLINT_SERVER_DOORS = 2 };
 struct glint_server {
     struct glint_server_params params;
     struct glint_metrics *metrics;
+    struct glint_call_memory *memory;
+    struct glint_trace *trace; // NULL: none
     struct glint_viewer *viewer;
     struct glint_engine_thread *engine;
     struct glint_watch *watch;

@@ -325,7 +325,7 @@ static void open_item(struct response_voice *v, enum item_kind kind, const struc
     glint_buffer_clear(&v->text);
     glint_buffer_clear(&v->tokens);
     if (kind == ITEM_CALL) {
-        glint_random_id(v->call_id, "call_");
+        glint_note_call_id(v->call_id, "call_", note);
         glint_buffer_clear(&v->name);
         glint_buffer_append(&v->name, note->text, note->n);
     }

@@ -248,7 +248,7 @@ static void say_call(struct chat_voice *v, const struct glint_note *note,
     glint_json_u64(&w, note->index);
     if (first) {
         char id[GLINT_RANDOM_ID_BYTES];
-        glint_random_id(id, "call_");
+        glint_note_call_id(id, "call_", note);
         glint_json_key(&w, "id");
         glint_json_text(&w, id);
         glint_json_key(&w, "type");
@@ -354,7 +354,7 @@ static void close_call(struct choice *c) {
 static void open_call(struct choice *c, const struct glint_note *note) {
     struct glint_json_writer w = {.out = &c->calls, .style = GLINT_JSON_COMPACT};
     char id[GLINT_RANDOM_ID_BYTES];
-    glint_random_id(id, "call_");
+    glint_note_call_id(id, "call_", note);
     close_call(c);
     w.follows = c->calls.n != 0;
     glint_json_begin_object(&w);

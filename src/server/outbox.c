@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_PENDING = 32 << 20 }; // bytes that a reader may be behind
@@ -62,6 +63,11 @@ static void unlock_and_wake(struct glint_outbox *outbox) {
     pthread_mutex_unlock(&outbox->lock);
     if (wake)
         outbox->wake(outbox->user);
+}
+
+void glint_note_call_id(char out[GLINT_RANDOM_ID_BYTES], const char *prefix,
+                        const struct glint_note *note) {
+    snprintf(out, GLINT_RANDOM_ID_BYTES, "%s%s", prefix, note->call_id);
 }
 
 void glint_note_append(struct glint_buffer *batch, const struct glint_note *note) {

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/status.h"
+#include "server/random_id.h"
 
 enum glint_note_kind {
     GLINT_NOTE_REASONING, // text
@@ -32,8 +33,9 @@ struct glint_usage {
 
 struct glint_note {
     enum glint_note_kind kind;
-    int choice;   // which of the works of a request
-    size_t index; // of a call
+    int choice;                              // which of the works of a request
+    size_t index;                            // of a call
+    char call_id[GLINT_RANDOM_ID_CHARS + 1]; // CALL: what follows a protocol's prefix in its id
     enum glint_turn_reason reason;
     enum glint_status status;
     float logprob;
@@ -65,6 +67,9 @@ void glint_outbox_cancel(struct glint_outbox *outbox);
 // Swaps everything put so far into batch (whose old content is dropped); true when all works are
 // over and nothing more will come.
 bool glint_outbox_take(struct glint_outbox *outbox, struct glint_buffer *batch);
+// The id of a call as a protocol says it: with a prefix that ends in '_', or without one.
+void glint_note_call_id(char out[GLINT_RANDOM_ID_BYTES], const char *prefix,
+                        const struct glint_note *note);
 // Appends a note to a batch.
 void glint_note_append(struct glint_buffer *batch, const struct glint_note *note);
 // The next note of a batch; false at its end. *at starts at 0.

@@ -10,6 +10,7 @@ struct glint_request_defaults {
     struct glint_sampler_options sampling;
     int64_t n_predict; // -1: no limit
     int n_vocab, n_context;
+    bool keep_noise; // of agents' system texts
 };
 
 struct glint_sampling_request {

@@ -3,6 +3,7 @@
 #include "server/server.h"
 
 #include "base/alloc.h"
+#include "server/call_memory.h"
 #include "server/guard.h"
 #include "server/http.h"
 #include "server/listen.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { MAX_MEMORY = 32 << 20 }; // bytes of turns that may come back
 
 struct glint_server_params glint_server_params_default(void) {
     struct glint_server_params params = {
@@ -99,7 +102,8 @@ static enum glint_status open_engine(struct glint_server *server, struct glint_e
                                                 .no_reuse = server->params.no_reuse,
                                                 .viewer = server->viewer,
                                                 .share = server->params.share_cache,
-                                                .metrics = server->metrics};
+                                                .metrics = server->metrics,
+                                                .trace = server->trace};
     GLINT_TRY(glint_watch_open(&server->watch, gone, server, err));
     return glint_engine_thread_open(&server->engine, &engine, err);
 }
@@ -126,6 +130,9 @@ static enum glint_status open_store(struct glint_server *server, struct glint_er
 static enum glint_status start(struct glint_server *server, struct glint_error *err) {
     const struct glint_server_params *params = &server->params;
     int fds[GLINT_SERVER_DOORS] = {-1, -1};
+    GLINT_TRY(glint_call_memory_open(&server->memory, MAX_MEMORY, err));
+    if (params->trace_path)
+        GLINT_TRY(glint_trace_open(&server->trace, params->trace_path, err));
     server->metrics = glint_metrics_open();
     if (!server->metrics)
         return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
@@ -216,6 +223,8 @@ void glint_server_close(struct glint_server **server_in) {
     glint_engine_thread_close(&server->engine);
     glint_viewer_close(&server->viewer);
     glint_metrics_close(&server->metrics);
+    glint_call_memory_close(&server->memory);
+    glint_trace_close(&server->trace);
     glint_response_store_close(&server->store);
     for (int i = 0; i < server->n_doors; i++)
         if (server->doors[i].unix_path[0])

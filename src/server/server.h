@@ -47,6 +47,8 @@ struct glint_server_params {
     bool embeddings;         // texts may be asked for as vectors
     bool free_calls;         // calls nobody forces need not fit their tools
     bool no_page;            // no chat page at "/"
+    const char *trace_path;  // file for what requests reuse and why not more; NULL: none
+    bool keep_noise;         // of agents' system texts: digits that change with each request
     bool share_cache;        // keys share what was evaluated
     bool no_reuse;           // every prompt is evaluated from its first token
     void (*say)(void *user, enum glint_log_kind kind, const char *text); // from any thread

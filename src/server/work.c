@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "format/json_write.h"
+#include "server/call_memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,6 +18,24 @@ static void put_text(struct glint_work *work, enum glint_note_kind kind,
                               .text = event->text,
                               .n = event->n};
     glint_outbox_put(work->outbox, &note);
+}
+
+// Says that a call begins, and writes it down.
+static void put_call(struct glint_work *work, const struct glint_turn_event *event) {
+    struct glint_note note = {.kind = GLINT_NOTE_CALL,
+                              .choice = work->choice,
+                              .index = event->index,
+                              .text = event->text,
+                              .n = event->n};
+    char id[GLINT_RANDOM_ID_BYTES];
+    glint_random_id(id, "");
+    memcpy(note.call_id, id, sizeof note.call_id);
+    glint_outbox_put(work->outbox, &note);
+    glint_buffer_append_text(&work->calls, work->calls.n == 0 ? "[{\"id\":\"" : "},{\"id\":\"");
+    glint_buffer_append_text(&work->calls, id);
+    glint_buffer_append_text(&work->calls, "\",\"name\":");
+    glint_json_put_string(&work->calls, (struct glint_view){event->text, event->n});
+    glint_buffer_append_text(&work->calls, ",\"arguments\":");
 }
 
 // Tokens that came out as content are reported before it; others are not.
@@ -39,14 +59,17 @@ static void on_event(void *user, const struct glint_turn_event *event) {
     case GLINT_TURN_CONTENT:
         settle_tokens(work, true);
         put_text(work, GLINT_NOTE_CONTENT, event);
+        if (work->turn && work->memory)
+            glint_buffer_append(&work->said, event->text, event->n);
         break;
     case GLINT_TURN_CALL:
         settle_tokens(work, false);
-        put_text(work, GLINT_NOTE_CALL, event);
+        put_call(work, event);
         break;
     case GLINT_TURN_ARGUMENTS:
         settle_tokens(work, false);
         put_text(work, GLINT_NOTE_ARGUMENTS, event);
+        glint_buffer_append(&work->calls, event->text, event->n);
         break;
     case GLINT_TURN_FINISH:
         work->reason = event->reason;
@@ -93,6 +116,8 @@ void glint_work_close(struct glint_work **work_in) {
     glint_detokenizer_close(&work->detokenizer);
     glint_buffer_fini(&work->bias);
     glint_buffer_fini(&work->unsure);
+    glint_buffer_fini(&work->calls);
+    glint_buffer_fini(&work->said);
     glint_buffer_fini(&work->stop);
     glint_free(work->ids);
     if (work->outbox)
@@ -267,6 +292,27 @@ enum glint_status glint_work_take(struct glint_work *work, const struct glint_sa
     return GLINT_OK;
 }
 
+// A turn that called tools and that the model has ended is remembered as the ids it was sampled
+// with. Ids of media stand for rows elsewhere, so a turn with such an id cannot be put into a
+// prompt.
+static void remember_calls(struct glint_work *work) {
+    int32_t patch = glint_special_id(work->engine, "<|patch|>");
+    int32_t video = glint_special_id(work->engine, "<|video|>");
+    bool whole = work->memory && work->calls.n != 0 && work->n_ids > work->usage.n_prompt &&
+                 work->ids[work->n_ids - 1] == glint_special_id(work->engine, "<|eot|>");
+    for (int i = work->usage.n_prompt; whole && i < work->n_ids; i++)
+        whole = work->ids[i] != patch && work->ids[i] != video;
+    if (!whole)
+        return;
+    glint_buffer_append_text(&work->calls, "}]");
+    if (work->calls.failed || work->said.failed)
+        return;
+    struct glint_view calls = {work->calls.data, work->calls.n};
+    struct glint_view said = {work->said.data, work->said.n};
+    glint_call_memory_put(work->memory, work->tenant, calls, said, work->ids + work->usage.n_prompt,
+                          (size_t)(work->n_ids - work->usage.n_prompt));
+}
+
 enum glint_status glint_work_finish(struct glint_work *work, bool limit, struct glint_error *err) {
     if (work->turn) {
         GLINT_TRY(glint_turn_end(work->turn, limit, err));
@@ -280,6 +326,7 @@ enum glint_status glint_work_finish(struct glint_work *work, bool limit, struct 
         settle_tokens(work, true);
         glint_buffer_append_text(&work->stop, glint_detokenizer_stop(work->detokenizer));
     }
+    remember_calls(work);
     if (limit)
         work->reason = GLINT_FINISH_LENGTH; // also when a stop token before it was ignored
     double now = glint_clock_ms();

@@ -21,6 +21,7 @@ struct glint_work {
     struct glint_detokenizer *detokenizer; // for raw text
     struct glint_constraint *constraint;   // NULL: anything may come
     struct glint_viewing *viewing;         // the prompt's pictures; NULL: none
+    struct glint_call_memory *memory;      // of turns that call tools; borrowed, NULL: none
     int64_t n_predict;                     // -1: no limit
     bool ignore_eos;
     bool echo;       // raw text: the prompt is said first, with its log-probabilities if asked for
@@ -28,6 +29,7 @@ struct glint_work {
     uint64_t tenant; // sequences are reused within one tenant only
     struct glint_outbox *outbox;
     int choice;
+    char request_id[65]; // for the trace
 
     // The engine thread's.
     const struct glint_engine *engine;
@@ -43,6 +45,8 @@ struct glint_work {
     bool done;                     // the turn has ended
     enum glint_turn_reason reason; // STOP until the turn says otherwise
     struct glint_buffer stop;      // the stop string that ended the turn
+    struct glint_buffer calls;     // the turn's, as the memory takes them, the last one open
+    struct glint_buffer said;      // its content
     struct glint_usage usage;
     double arrived_ms, started_ms, first_ms;
     struct glint_work *next;

@@ -4,6 +4,7 @@ answers asked for again, edited messages, one system text for many. The same ans
 from a server that uses nothing again."""
 import json
 import os
+import tempfile
 import unittest
 
 from serving import ROOT, serving
@@ -114,6 +115,53 @@ class Prefixes(unittest.TestCase):
                 self.assertGreaterEqual(cached, prompts[1] - 24)
 
         self.both(script)
+
+    def test_calls_come_back_as_they_were_sampled(self):
+        def script(talk, reuse):
+            history = [user("What is the weather in Oslo?")]
+            message, _, _ = talk.ask(history, max_tokens=200)
+            end, call = talk.end, message["tool_calls"][0]
+            # As a client sends it back: other spaces, nothing beside the call.
+            call["function"]["arguments"] = json.dumps(json.loads(call["function"]["arguments"]),
+                                                       indent=3)
+            history += [{"role": "assistant", "content": None, "tool_calls": [call]},
+                        {"role": "tool", "tool_call_id": call["id"], "content": "12 degrees"}]
+            _, cached, _ = talk.ask(history)
+            if reuse:
+                self.assertEqual(cached, end)
+            # Another call than the one that was made is what the client says it is.
+            edited = json.loads(json.dumps(history))
+            arguments = {"city": "Rome"}
+            edited[1]["tool_calls"][0]["function"]["arguments"] = json.dumps(arguments)
+            _, cached, _ = talk.ask(edited)
+            if reuse:
+                self.assertLess(cached, end)
+
+        self.both(script)
+
+    def test_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.jsonl")
+            # A pool of 512 tokens and a page, in which two conversations do not fit.
+            with serving("-np", "1", "-c", "512", "--cache-size", "512", "--checkpoints", "1",
+                         "--trace-file", path) as server:
+                for i, text in enumerate(("one " * 80 + "two three six",
+                                          "one " * 80 + "two four six",
+                                          "zwei " * 150, "one " * 80 + "two three six")):
+                    server.ask("/v1/completions", {"prompt": text, "max_tokens": 2},
+                               {"X-Request-Id": f"r{i}"})
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+            with open(path, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+        self.assertEqual([line["request"] for line in lines], ["r0", "r1", "r2", "r3"])
+        self.assertIn("nothing", lines[0]["why"])
+        self.assertEqual(lines[1]["kept"], lines[1]["common"])
+        self.assertEqual(lines[1]["why"], "another text follows there")
+        self.assertTrue(lines[1]["before"].endswith("two"), lines[1])
+        self.assertIn("four", lines[1]["here"])
+        self.assertIn("three", lines[1]["there"])
+        self.assertIn("given up", lines[3]["why"])
+        self.assertGreater(lines[3]["forgotten"], 80)
 
     def test_keys_share_only_when_told_to(self):
         for flags, least in (((), 0), (("--share-cache",), 100)):
