@@ -113,7 +113,7 @@ static void close_call(struct line_voice *v) {
 static void open_call(struct line_voice *v, const struct glint_note *note) {
     struct glint_json_writer w = {.out = &v->calls, .style = GLINT_JSON_COMPACT};
     char id[GLINT_RANDOM_ID_BYTES];
-    glint_random_id(id, "call_");
+    glint_note_call_id(id, "call_", note);
     w.follows = v->calls.n != 0;
     glint_json_begin_object(&w);
     glint_json_key(&w, "id");
