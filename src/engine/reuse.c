@@ -106,6 +106,9 @@ enum glint_status glint_session_resume(struct glint_session *session, uint64_t g
     struct glint_engine *engine = session->engine;
     struct glint_prefix_match match = {.checkpoint = NULL};
     *resumed = (struct glint_resumed){0};
+    if (session->group != group) // what comes next is kept for that group, whatever fails here
+        GLINT_TRY(glint_session_truncate(session, 0, err));
+    session->group = group;
     GLINT_REQUIRE(n > 0 && n <= engine->n_context, err);
     GLINT_TRY(glint_check_ids(engine, ids, n, err));
     struct glint_picture_walk walk = glint_picture_walk_at(session, 0);
@@ -113,7 +116,7 @@ enum glint_status glint_session_resume(struct glint_session *session, uint64_t g
         glint_picture_walk_key(&walk, ids[i]);
         engine->units[i] = unit_of(ids[i], walk.key);
     }
-    int own = session->group == group ? glint_session_reusable(session, ids, n) : 0;
+    int own = glint_session_reusable(session, ids, n);
     own = own < n ? own : n - 1; // the last token's logits are wanted
     struct glint_prefix_text text = {group, engine->units, n};
     if (engine->prefix)
@@ -122,7 +125,6 @@ enum glint_status glint_session_resume(struct glint_session *session, uint64_t g
     bool by_checkpoint = match.n_kept > own;
     // What is cut to nothing can always be cut.
     GLINT_TRY(glint_session_truncate(session, by_checkpoint ? 0 : own, err));
-    session->group = group;
     resumed->n_kept = own;
     if (by_checkpoint) {
         glint_session_unsee(session);

@@ -128,7 +128,8 @@ static void tell_reuse(struct glint_engine_thread *t) {
 
 // A checkpoint, if it can be had: without one the next request evaluates more.
 static void keep(struct glint_engine_thread *t, const struct slot *slot, int length) {
-    if (!t->params.no_reuse && length > 0)
+    bool known = !t->params.no_reuse && !glint_work_is_scored(slot->work); // whose it is
+    if (known && length > 0)
         glint_session_keep(slot->session, length, NULL);
 }
 

@@ -164,13 +164,23 @@ class Prefixes(unittest.TestCase):
         self.assertGreater(lines[3]["forgotten"], 80)
 
     def test_keys_share_only_when_told_to(self):
-        for flags, least in (((), 0), (("--share-cache",), 100)):
+        for flags in ((), ("--share-cache",)):
             with serving("--api-key", "a", "--api-key", "b", *FLAGS, *flags) as server:
                 body = {"messages": [user("one two three " * 60)], "max_tokens": 4}
+                # A prompt whose log-probabilities are asked for goes on from nothing, and stays
+                # with nobody.
+                scored = {"prompt": "four five " * 60, "echo": True, "logprobs": 1, "max_tokens": 1}
+                for key in ("a", "b", "a"):
+                    server.ask("/v1/completions", scored, {"x-api-key": key})
+                plain = {"prompt": "four five " * 60, "max_tokens": 1}
+                for key in ("a", "b"):
+                    usage = server.ask("/v1/completions", plain, {"x-api-key": key})["usage"]
+                    known = usage["prompt_tokens_details"]["cached_tokens"] > 100
+                    self.assertEqual(known, bool(flags) and key == "b")
                 for key in ("a", "b"):
                     usage = server.ask(CHAT, body, {"x-api-key": key})["usage"]
                 cached = usage["prompt_tokens_details"]["cached_tokens"]
-                self.assertEqual(cached > least, bool(flags))
+                self.assertEqual(cached > 100, bool(flags))
 
 
 if __name__ == "__main__":

@@ -153,7 +153,8 @@ static void test_what_is_found(void **state) {
     assert_int_equal(resumed.n_ahead, GLINT_RESUMED_AHEAD);
     assert_memory_equal(resumed.ahead, long_ids + 1000, sizeof resumed.ahead);
     drop(session);
-    // Another group knows nothing of it, and what it keeps is its own.
+    // Another group knows nothing of it, not even of what the session itself holds.
+    assert_int_equal(resume(session, 5, ids, 2000).n_kept, 300);
     assert_int_equal(resume(session, 6, ids, 2000).n_common, 0);
     glint_session_close(&session);
     glint_engine_close(&engine);
