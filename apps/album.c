@@ -187,6 +187,13 @@ static enum glint_status add_video(struct glint_album *album, const char *path,
                                           .summed_kernel = album->video_summed};
     status = add_source(album, &source, err);
     glint_video_close(&video);
+    struct glint_vision_info info = glint_vision_info(album->vision);
+    if (status == GLINT_OK && !info.frames && !album->args->quiet)
+        fprintf(
+            stderr,
+            "%s: looked at with the sum of the kernels of two frames, as --video-summed asks: %s "
+            "has no more; not quite what the model was trained on\n",
+            path, info.path);
     return status;
 }
 

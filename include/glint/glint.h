@@ -400,9 +400,10 @@ void glint_vision_close(struct glint_vision **vision);
 
 struct glint_vision_info {
     const char *path;
-    int width; // of the rows it makes: the text model's
-    int tower; // width of the tower
-    int patch; // pixels of a patch's side; a token is 2 x 2 patches
+    int width;   // of the rows it makes: the text model's
+    int tower;   // width of the tower
+    int patch;   // pixels of a patch's side; a token is 2 x 2 patches
+    bool frames; // it tells two frames of a video apart
     uint64_t weight_bytes;
 };
 struct glint_vision_info glint_vision_info(const struct glint_vision *vision);

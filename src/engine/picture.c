@@ -123,6 +123,7 @@ struct glint_vision_info glint_vision_info(const struct glint_vision *vision) {
                                       .width = vision->model.config.n_text,
                                       .tower = vision->model.config.width,
                                       .patch = vision->model.config.patch,
+                                      .frames = vision->model.config.frames,
                                       .weight_bytes = vision->model.weight_bytes};
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // test_video_file.c — reading a video through its two children, here scripts that say what ffprobe
 // and ffmpeg would: frames, sizes and ends that do not fit, and what the children may not do.
+#include "album.h"
+#include "engine_args.h"
 #include "video_file.h"
 
 #include <setjmp.h>
@@ -125,6 +127,46 @@ static void test_refusals(void **state) {
     refuse(PROBE, "yes | head -c 300000 >&2; exit 1", "ffmpeg: y");
 }
 
+// What add says on the standard error, cut to n bytes.
+static enum glint_status add_heard(struct glint_album *album, char *words, size_t n,
+                                   struct glint_error *err) {
+    FILE *file = tmpfile();
+    int kept = dup(STDERR_FILENO);
+    assert_non_null(file);
+    dup2(fileno(file), STDERR_FILENO);
+    enum glint_status status = glint_album_add(album, video_path, true, err);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    words[fread(words, 1, n - 1, file)] = 0;
+    fclose(file);
+    return status;
+}
+
+// A vision file without the kernels of both frames: only when asked, and then it is said.
+static void test_summed(void **state) {
+    (void)state;
+    struct glint_engine_args args;
+    struct glint_album album;
+    struct glint_error error = {0};
+    char words[1000];
+    scripts(PROBE, FRAMES);
+    glint_engine_args_init(&args);
+    glint_album_init(&album, &args);
+    album.mmproj = "../models/glimmer-mini-mmproj.gguf";
+    assert_int_equal(add_heard(&album, words, sizeof words, &error), GLINT_E_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "v.patch_embd_frames.weight"));
+    assert_non_null(strstr(error.text, "--video-summed"));
+    assert_null(strstr(words, "sum"));
+    album.video_summed = true;
+    if (add_heard(&album, words, sizeof words, &error) != GLINT_OK)
+        fail_msg("%s", error.text);
+    assert_non_null(strstr(words, "--video-summed"));
+    assert_non_null(strstr(words, "glimmer-mini-mmproj.gguf"));
+    assert_int_equal(glint_picture_info(album.pictures[0]).n_groups, 2);
+    glint_album_fini(&album);
+}
+
 // A child may not write files, and has no file of ours open.
 static void test_confinement(void **state) {
     (void)state;
@@ -150,6 +192,7 @@ static void test_confinement(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames), cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_confinement)};
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_summed),
+        cmocka_unit_test(test_confinement)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
