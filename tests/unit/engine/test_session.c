@@ -2,6 +2,7 @@
 // test_session.c — what a session keeps when a call is refused, what the sampler sees after
 // tokens were dropped, and a long random walk of several sessions against cold runs.
 #include "fault.h"
+#include "sanitized.h"
 #include "toy_model.h"
 
 #include <glint/glint.h>
@@ -170,7 +171,7 @@ static void test_draws_go_on_after_going_back(void **state) {
 
 // ---- a random walk ------------------------------------------------------------------------------
 
-enum { N_WALK = 3, WALK_CONTEXT = 1600, N_STEP = 60 };
+enum { N_WALK = 3, WALK_CONTEXT = 1600, N_STEP = GLINT_SANITIZED ? 15 : 60 };
 
 struct walk {
     struct glint_engine *engine, *cold;
