@@ -80,7 +80,8 @@ static void check_response(const struct glint_json *root,
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    struct glint_request_defaults defaults = {glint_sampler_defaults(), -1, 1000, 4096};
+    struct glint_request_defaults defaults = {
+        .sampling = glint_sampler_defaults(), .n_predict = -1, .n_vocab = 1000, .n_context = 4096};
     struct glint_json_options options = {.repair_surrogates = true};
     struct glint_json_doc *doc = NULL;
     if (glint_json_parse(&doc, (struct glint_view){(const char *)data, n}, &options, NULL) !=
