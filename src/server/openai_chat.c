@@ -3,30 +3,46 @@
 #include "server/openai_chat.h"
 
 #include "server/openai_voice.h"
+#include "server/tool_name.h"
 
 #include <string.h>
 
 // ---- the request ------------------------------------------------------------------------------
 
+// A function by name, or some of the tools: the rest stays in the prompt but cannot be called.
+static bool read_choice_object(struct glint_chat_job *job, const struct glint_fields *fields,
+                               const struct glint_json *choice) {
+    const struct glint_json *type = glint_json_get(choice, "type");
+    const struct glint_json *some = glint_json_get(choice, "allowed_tools");
+    const struct glint_json *mode = glint_json_get(some, "mode");
+    struct glint_fields inner = {glint_json_get(choice, "function"), fields->error};
+    if (!glint_json_is_text(type, "allowed_tools"))
+        return (glint_json_is_text(type, "function") &&
+                glint_field_text(&inner, "name", &job->tool_choice) && job->tool_choice) ||
+               glint_field_refuse(fields, "tool_choice",
+                                  "{\"type\": \"function\", \"function\": {\"name\": ...}}");
+    bool required = glint_json_is_text(mode, "required");
+    job->tool_choice = required ? "required" : "auto";
+    if ((mode && !required && !glint_json_is_text(mode, "auto")) ||
+        !glint_tools_put_allowed(&job->allowed, glint_field(fields, "tools"),
+                                 glint_json_get(some, "tools")))
+        return glint_field_refuse(fields, "tool_choice",
+                                  "allowed_tools with a mode (auto, required) and functions that "
+                                  "\"tools\" has");
+    return true;
+}
+
 static bool read_tool_choice(struct glint_chat_job *job, const struct glint_fields *fields) {
     const struct glint_json *choice = glint_field(fields, "tool_choice");
-    const char *word = NULL;
     if (!choice)
         return true;
-    if (glint_json_is(choice, GLINT_JSON_OBJECT)) {
-        struct glint_fields inner = {glint_json_get(choice, "function"), fields->error};
-        if (!glint_json_is_text(glint_json_get(choice, "type"), "function") ||
-            !glint_field_text(&inner, "name", &word) || !word)
-            return glint_field_refuse(fields, "tool_choice",
-                                      "{\"type\": \"function\", \"function\": {\"name\": ...}}");
-    } else if (glint_json_is_text(choice, "auto") || glint_json_is_text(choice, "none") ||
-               glint_json_is_text(choice, "required")) {
-        word = choice->text.data;
-    } else {
+    if (glint_json_is(choice, GLINT_JSON_OBJECT))
+        return read_choice_object(job, fields, choice);
+    if (!glint_json_is_text(choice, "auto") && !glint_json_is_text(choice, "none") &&
+        !glint_json_is_text(choice, "required"))
         return glint_field_refuse(fields, "tool_choice",
                                   "\"auto\", \"none\", \"required\" or a function");
-    }
-    job->tool_choice = word;
+    job->tool_choice = choice->text.data;
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include "server/openai_response_voice.h"
 #include "server/openai_voice.h"
 #include "server/response_store.h"
+#include "server/tool_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,16 +22,6 @@ static bool is_type(const struct glint_json *object, const char *type) {
     return glint_json_is_text(glint_json_get(object, "type"), type);
 }
 
-static bool is_named(const struct glint_json *list, struct glint_view name) {
-    for (const struct glint_json *m = glint_json_first(list); m; m = m->next) {
-        const struct glint_json *own = glint_json_get(m, "name");
-        if (is_type(m, "function") && glint_json_is(own, GLINT_JSON_STRING) &&
-            glint_view_equal(own->text, name))
-            return true;
-    }
-    return false;
-}
-
 // The functions among the tools, in the template's shape; with `only`, those that it names.
 static bool put_tools(struct glint_buffer *out, const struct glint_json *tools,
                       const struct glint_json *only, struct glint_buffer *skipped) {
@@ -39,14 +30,13 @@ static bool put_tools(struct glint_buffer *out, const struct glint_json *tools,
     bool any = false;
     for (const struct glint_json *t = glint_json_first(tools); t; t = t->next) {
         const struct glint_json *type = glint_json_get(t, "type");
-        const struct glint_json *name = glint_json_get(t, "name");
         if (!is_type(t, "function")) {
             glint_items_skip(skipped, glint_json_is(type, GLINT_JSON_STRING)
                                           ? type->text
                                           : glint_view_of("tool without a type"));
             continue;
         }
-        if (only && !(glint_json_is(name, GLINT_JSON_STRING) && is_named(only, name->text)))
+        if (only && !glint_tool_is_in(only, glint_tool_name(t)))
             continue;
         if (!any)
             glint_json_begin_array(&w);

@@ -46,6 +46,7 @@ static void check(const struct glint_chat_job *job, bool read,
     check_json(&job->tools);
     check_json(&job->variables);
     check_json(&job->schema);
+    check_json(&job->allowed);
     if (job->n_stops > GLINT_CHAT_MAX_STOPS || job->n_choices > GLINT_CHAT_MAX_CHOICES)
         abort();
     if (job->sampling.options.n_bias * sizeof(struct glint_logit_bias) != job->sampling.bias.n)
@@ -69,7 +70,6 @@ static void check_response(const struct glint_json *root,
         glint_items_put(&request.inputs, &list);
         glint_buffer_append_char(&list, ']');
         check_json(&list);
-        check_json(&request.job.allowed);
         glint_buffer_fini(&list);
         source.n_drop = 1;
         if (glint_items_shorten(&request.job, &source) < 0)

@@ -92,6 +92,13 @@ class OpenAIChat(unittest.TestCase):
             self.assertEqual(finish, "tool_calls")
             self.assertEqual(message["tool_calls"][0]["name"], "get_weather")
             self.assertIsInstance(json.loads(message["tool_calls"][0]["arguments"])["city"], str)
+        both = [*WEATHER, {"type": "function", "function": {**WEATHER[0]["function"],
+                                                            "name": "other"}}]
+        allowed = {"mode": "required", "tools": [{"type": "function",
+                                                  "function": {"name": "other"}}]}
+        message, _, _ = join_message(self.server.chat(
+            OSLO, tools=both, tool_choice={"type": "allowed_tools", "allowed_tools": allowed}))
+        self.assertEqual({call["name"] for call in message["tool_calls"]}, {"other"})
         error = self.server.ask("/v1/chat/completions", {
             "messages": QUESTION, "tools": WEATHER,
             "tool_choice": {"type": "function", "function": {"name": "nope"}}}, expect=400)

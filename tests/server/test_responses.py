@@ -100,13 +100,15 @@ class Responses(unittest.TestCase):
         call = first["output"][-1]
         for output in ("12 degrees and rain",
                        [{"type": "input_text", "text": "12 degrees and rain"}]):
-            items = [{"role": "user", "content": OSLO}, *first["output"],
+            respelled = {**call, "arguments": json.dumps(json.loads(call["arguments"]), indent=4)}
+            items = [{"role": "user", "content": OSLO}, *first["output"][:-1], respelled,
                      {"type": "function_call_output", "call_id": call["call_id"],
                       "output": output}]
             second = self.create(items, tools=WEATHER)
             self.assertEqual(second["status"], "completed")
             self.assertTrue(text_of(second))
-            self.assertGreater(second["usage"]["input_tokens_details"]["cached_tokens"], 400)
+            cached = second["usage"]["input_tokens_details"]["cached_tokens"]
+            self.assertGreaterEqual(cached, first["usage"]["total_tokens"] - 1)
 
     def test_as_many_tokens_as_chat(self):
         """The same conversation is the same prompt in both protocols."""
