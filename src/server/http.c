@@ -18,7 +18,8 @@
 
 enum {
     IDLE_SECONDS = 120,
-    HEADER_BYTES = 64 << 10,      // of a connection: request line, headers, output block
+    MAX_HEAD_BYTES = 48 << 10,    // request line and headers
+    MEMORY_BYTES = 128 << 10,     // of a connection: its head, what is known of it, output block
     MAX_IGNORED_BYTES = 64 << 20, // of a refused body that are read
 };
 
@@ -143,11 +144,17 @@ static void check_engine(struct glint_exchange *x) {
 static void check_head(struct glint_exchange *x, const char *method) {
     struct glint_server *server = x->server;
     const char *length = glint_exchange_header(x, "Content-Length");
+    const union MHD_ConnectionInfo *head =
+        MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     struct glint_route_found found = glint_route_find(x->door->protocol, method, x->path);
     x->route = found.route;
     x->rest = found.rest;
-    if (x->door->local &&
-        !glint_guard_host_is_local(glint_exchange_header(x, "Host"), x->door->host)) {
+    if (head && head->header_size > MAX_HEAD_BYTES) {
+        glint_api_fail(&x->refusal, 431, NULL,
+                       "the request line and headers have %zu bytes, at most %d are read",
+                       head->header_size, MAX_HEAD_BYTES);
+    } else if (x->door->local &&
+               !glint_guard_host_is_local(glint_exchange_header(x, "Host"), x->door->host)) {
         glint_metrics_count(server->metrics, GLINT_COUNT_REJECTED_HOST, 1);
         glint_api_fail(&x->refusal, 403, NULL,
                        "Host: expected localhost or 127.0.0.1: this server answers its own "
@@ -293,7 +300,7 @@ enum glint_status glint_http_start(struct glint_door *door, int fd, struct glint
         on_request, door, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
         n_threads > 1 ? n_threads : 0, MHD_OPTION_CONNECTION_LIMIT, (unsigned)params->n_connections,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)HEADER_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door,
+        (size_t)MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, door, MHD_OPTION_URI_LOG_CALLBACK,
         on_request_line, door, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (!door->daemon) {

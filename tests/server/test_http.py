@@ -124,7 +124,7 @@ class Http(unittest.TestCase):
         self.assertIn(b" 400 ", answer.split(b"\r\n")[0])
 
     def test_bad_heads(self):
-        # Faults of the head itself are answered by the HTTP library, as HTML.
+        # Most faults of the head itself are answered by the HTTP library, as HTML.
         for head in (b"GET / HTTP/9.9\r\n\r\n", b"GET\r\n\r\n",
                      b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 200000 +
                      b"\r\n\r\n",
@@ -137,6 +137,15 @@ class Http(unittest.TestCase):
             answer = self.talk(head)
             self.assertNotIn(b" 200 ", answer.split(b"\r\n")[0], head[:40])
         self.still_works()
+
+    def test_large_heads(self):
+        for head in (b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * 60000,
+                     b"GET /health?" + b"a" * 60000 + b" HTTP/1.1\r\nHost: localhost"):
+            answer = self.talk(head + b"\r\nConnection: close\r\n\r\n")
+            self.assertIn(b" 431 ", answer.split(b"\r\n")[0])
+            self.assertIn("at most 49152", json.loads(answer.split(b"\r\n\r\n")[1])["error"]
+                          ["message"])
+        self.assertEqual(self.server.send("GET", "/health", headers={"X": "y" * 40000})[0], 200)
 
     def test_pipelining(self):
         body = json.dumps(BODY).encode()
