@@ -251,14 +251,28 @@ static bool is_any_ready(const struct glint_engine_thread *t) {
     return false;
 }
 
-// Starts works in the order of their coming; those whose pictures are being looked at are passed.
+// Another choice of the same request is evaluating the same prompt: it can be gone on from then.
+static bool waits_for_prompt(const struct glint_engine_thread *t, const struct glint_work *work) {
+    size_t bytes = (size_t)work->n_ids * sizeof *work->ids;
+    bool reuse = !t->params.no_reuse && !glint_work_is_scored(work);
+    for (int i = 0; i < t->n_slot && reuse; i++) {
+        const struct glint_work *other = t->slots[i].work;
+        if (other && other->outbox == work->outbox && other->phase == GLINT_WORK_PREFILL &&
+            other->usage.n_prompt == work->n_ids && memcmp(other->ids, work->ids, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Starts works in the order of their coming; those whose pictures are being looked at are passed,
+// and those whose prompt is being evaluated for another choice.
 static void admit(struct glint_engine_thread *t) {
     struct work_list kept = {NULL, NULL};
     bool full = false;
     for (struct glint_work *work; (work = list_take(&t->waiting));) {
         struct glint_error error = {.status = GLINT_OK};
         struct slot *slot = NULL;
-        if (!full && !waits_for_pictures(work, &error)) {
+        if (!full && !waits_for_pictures(work, &error) && !waits_for_prompt(t, work)) {
             slot = error.status == GLINT_OK ? find_idle(t) : NULL;
             full = error.status == GLINT_OK && !slot;
         }

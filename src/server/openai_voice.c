@@ -270,7 +270,9 @@ static void say_call(struct chat_voice *v, const struct glint_note *note,
 
 void glint_openai_add_usage(struct glint_usage *all, const struct glint_usage *one) {
     int n_generated = all->n_generated, n_reasoning = all->n_reasoning;
-    int n_cached = all->n_prompt ? all->n_cached : one->n_cached;
+    // The choice that was first to evaluate the prompt found least of it.
+    bool least = all->n_prompt != 0 && all->n_cached < one->n_cached;
+    int n_cached = least ? all->n_cached : one->n_cached;
     struct glint_draft_stats draft = all->draft;
     *all = *one; // the prompt counts once
     all->n_cached = n_cached;

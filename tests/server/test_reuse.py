@@ -79,7 +79,15 @@ class Prefixes(unittest.TestCase):
 
     def test_one_system_text(self):
         def script(talk, reuse):
-            talk.ask([system(LONG), user("What is 4 + 5?")])
+            message, first, new = talk.ask([system(LONG), user("What is 4 + 5?")])
+            prompt = first + new
+            # Its reasoning is left out when the conversation goes on: from the end of the prompt.
+            history = [system(LONG), user("What is 4 + 5?"),
+                       {"role": "assistant", "content": message["content"] or "9"},
+                       user("And 5 + 6?")]
+            _, cached, new = talk.ask(history)
+            if reuse:
+                self.assertGreaterEqual(cached, prompt)
             _, cached, new = talk.ask([system(LONG), user("Who are you?")])
             if reuse:
                 self.assertGreater(cached, 1100)
@@ -138,6 +146,14 @@ class Prefixes(unittest.TestCase):
                 self.assertLess(cached, end)
 
         self.both(script)
+
+    def test_choices_share_their_prompt(self):
+        with serving("-np", "3", "--checkpoints", "12") as server:
+            answer = server.ask(CHAT, {"messages": [user(LONG)], "n": 3, "max_tokens": 8})
+            usage = answer["usage"]
+            self.assertEqual(usage["prompt_tokens_details"]["cached_tokens"], 0)
+            # Two more go on from the end of the prompt; its last token is theirs, for its logits.
+            self.assertEqual(server.metric("prefill_rows_total"), usage["prompt_tokens"] + 2)
 
     def test_trace(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -165,6 +165,71 @@ static void test_batch_is_placed_whole_or_not(void **state) {
     backend->close(backend);
 }
 
+// A value that tells row `position` of a sequence apart, in both classes.
+static void mark_row(struct glint_kv *kv, int s, int position, char value) {
+    for (int sliding = 0; sliding < 2; sliding++) {
+        const struct glint_kv_plane *plane = glint_kv_plane(kv, sliding);
+        *glint_kv_row(plane, glint_kv_table(kv, s, sliding), 0, 0, 0, position) = value;
+    }
+}
+
+static void expect_row(const struct glint_kv *kv, int s, int position, char value) {
+    for (int sliding = 0; sliding < 2; sliding++) {
+        const struct glint_kv_plane *plane = glint_kv_plane(kv, sliding);
+        assert_int_equal(*glint_kv_row(plane, glint_kv_table(kv, s, sliding), 0, 0, 0, position),
+                         value);
+    }
+}
+
+// Rows that a hold or another sequence relies on are never written again: two go on after the same
+// rows, one goes back among them, and each sees its own. Nothing is copied that need not be.
+static void test_holds_keep_rows(void **state) {
+    (void)state;
+    struct glint_config config = small_config();
+    struct glint_kv_params params = small_params();
+    struct glint_backend *backend = open_backend();
+    struct glint_kv_hold hold;
+    struct glint_kv *kv;
+    params.n_spare = 1;
+    assert_int_equal(glint_kv_open(&kv, &config, backend, &params, NULL), GLINT_OK);
+    grow(kv, 0, 1000);
+    mark_row(kv, 0, 890, 1);
+    mark_row(kv, 0, 950, 1);
+    assert_int_equal(glint_kv_hold_open(kv, &hold, 0, 900, NULL), GLINT_OK);
+    int32_t page = glint_kv_full_page(kv, 0, 3);
+    assert_int_equal(glint_kv_page_refs(kv, false, page), 2);
+    glint_kv_adopt(kv, 1, &hold, 900);
+    grow(kv, 1, 60); // beside the rows that the first one put there
+    mark_row(kv, 1, 950, 2);
+    grow(kv, 0, 5);
+    expect_row(kv, 0, 950, 1);
+    expect_row(kv, 1, 890, 1);
+    assert_int_equal(glint_kv_full_page(kv, 0, 3), page); // it was there first
+    assert_int_not_equal(glint_kv_full_page(kv, 1, 3), page);
+    assert_int_equal(glint_kv_full_page(kv, 1, 2), glint_kv_full_page(kv, 0, 2));
+    glint_kv_truncate(kv, 0, 880); // below what the hold relies on
+    grow(kv, 0, 20);
+    mark_row(kv, 0, 890, 3);
+    expect_row(kv, 1, 890, 1);
+    assert_int_not_equal(glint_kv_full_page(kv, 0, 3), page);
+    // Who goes on where the hold ends, and alone, goes on in its page.
+    glint_kv_truncate(kv, 0, 0);
+    glint_kv_adopt(kv, 0, &hold, 900);
+    grow(kv, 0, 1);
+    assert_int_equal(glint_kv_full_page(kv, 0, 3), page);
+    expect_row(kv, 0, 890, 1);
+    assert_true(glint_kv_hold_reaches(kv, &hold, 880));
+    assert_false(glint_kv_hold_reaches(kv, &hold, 901));
+    uint64_t held = glint_kv_held_bytes(kv);
+    glint_kv_truncate(kv, 0, 0);
+    glint_kv_truncate(kv, 1, 0);
+    assert_true(glint_kv_held_bytes(kv) > held);
+    glint_kv_hold_close(kv, &hold);
+    assert_int_equal(glint_kv_held_bytes(kv), 0);
+    glint_kv_close(&kv);
+    backend->close(backend);
+}
+
 static void test_cache_types_are_checked(void **state) {
     (void)state;
     struct glint_config config = small_config();
@@ -189,6 +254,7 @@ int main(void) {
         cmocka_unit_test(test_slack_is_kept),
         cmocka_unit_test(test_pool_is_shared_and_limited),
         cmocka_unit_test(test_batch_is_placed_whole_or_not),
+        cmocka_unit_test(test_holds_keep_rows),
         cmocka_unit_test(test_cache_types_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,35 @@ static void check_cut(int held, int length) {
     glint_session_close(&b);
 }
 
+// What was saved at `saved` tokens is put back for the first `length` of them. As long as all rows
+// that are seen from there were saved, nobody can tell; rows that were not are zero, whatever the
+// pages held before.
+static void check_shorter(int saved, int length, bool all_saved) {
+    struct glint_error error = {0};
+    static struct guess expected, one, two;
+    struct glint_session *b = hold(saved);
+    void *bytes = save(b, saved);
+    glint_session_close(&b);
+    struct glint_session *a = hold(length);
+    propose(a, &expected);
+    b = hold(length);
+    must(glint_draft_restore(engine->draft, b->slot, saved, length, bytes, &error), &error);
+    propose(b, &one);
+    assert_true(!all_saved || memcmp(&expected, &one, sizeof one) == 0);
+    must(glint_draft_restore(engine->draft, a->slot, saved, length, bytes, &error), &error);
+    propose(a, &two);
+    assert_memory_equal(&one, &two, sizeof one);
+    free(bytes);
+    glint_session_close(&a);
+    glint_session_close(&b);
+}
+
+static void test_shorter(void **state) {
+    (void)state;
+    check_shorter(70, 61, true);
+    check_shorter(WINDOW + 44, WINDOW - 10, false);
+}
+
 static void test_cuts(void **state) {
     (void)state;
     check_cut(70, 70); // less than a window, the buffer not empty
@@ -162,6 +191,7 @@ static int end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_shorter),
         cmocka_unit_test(test_reach),
     };
     return cmocka_run_group_tests(tests, start, end);
