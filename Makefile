@@ -42,6 +42,7 @@ test:
 	@mkdir -p build
 	@$(call configure,$(PRESET))
 	@cmake --build --preset $(PRESET) -j $(JOBS)
+	@python3 tests/server/browser.py || true
 	@ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS)
 
 # Address and undefined-behaviour sanitizers.

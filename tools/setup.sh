@@ -30,6 +30,7 @@ test  | heif         | libheif-dev         | libheif-devel       | libheif     |
 test  | jsonschema   | python3-jsonschema    | python3-jsonschema  | python-jsonschema | python
 ci    | fuzzer       | clang @clang-runtime@ | clang compiler-rt   | clang compiler-rt | llvm
 ci    | clang-format | @clang-format@        | clang-tools-extra   | clang       | clang-format@14
+ci    | chromium     | @chromium@            | chromium-headless   | chromium    | chromium
 ci    | git          | git                   | git                 | git         | git
 '
 
@@ -62,6 +63,7 @@ has() {
         fuzzer)
             echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d[0] == n; }' |
                 clang -fsanitize=fuzzer,address,undefined -x c -o /dev/null - 2>/dev/null ;;
+        chromium) python3 tests/server/browser.py >/dev/null 2>&1 ;;
         clang-format) tools/check_tree.py --find-clang-format >/dev/null 2>&1 ;;
         *) command -v "$1" >/dev/null ;;
     esac
@@ -82,6 +84,12 @@ debian_name() {
         @clang-format@)
             # Version 14 decides the layout. Where it is not packaged the format is not checked.
             apt-cache show clang-format-14 >/dev/null 2>&1 && echo clang-format-14 ;;
+        @chromium@) # the smaller one where it is packaged
+            if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
+                echo chromium-headless-shell
+            else
+                echo chromium
+            fi ;;
         *) echo "$1" ;;
     esac
 }

@@ -10,6 +10,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -93,18 +94,22 @@ class Browser:
 
 
 class Page:
-    """One tab. Keeps what went wrong in it, and every address that it asked for."""
+    """One tab with storage of its own. Keeps what went wrong in it, and the addresses it asked."""
 
     def __init__(self, browser, width=1280, height=800, scale=1):
         self.browser = browser
-        target = browser.send("Target.createTarget", url="about:blank")["targetId"]
-        self.target = target
+        self.context = browser.send("Target.createBrowserContext")["browserContextId"]
+        target = browser.send("Target.createTarget", url="about:blank",
+                              browserContextId=self.context)["targetId"]
         self.session = browser.send("Target.attachToTarget", targetId=target,
                                     flatten=True)["sessionId"]
-        self.addresses, self.complaints, self.n_ignored = [], [], 0
+        self.addresses, self.complaints = [], []
         for domain in ("Page", "Runtime", "Log", "Network", "DOM"):
             self.send(domain + ".enable")
         self.size(width, height, scale)
+
+    def close(self):
+        self.browser.send("Target.disposeBrowserContext", browserContextId=self.context)
 
     def send(self, method, **params):
         result = self.browser.send(method, self.session, **params)
@@ -214,3 +219,9 @@ class Page:
         data = self.send("Page.captureScreenshot", format="png")["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
+
+
+if __name__ == "__main__":
+    if not find():
+        sys.exit("No Chromium found (Debian: chromium-headless-shell): "
+                 "the test of the chat page is left out.")

@@ -165,7 +165,7 @@ def shoot(browser, server, options, width, height):
     page.run("document.querySelector('#open-settings').click()")
     save("settings")
     page.run("document.querySelector('#settings').close()")
-    browser.send("Target.closeTarget", targetId=page.target)
+    page.close()
 
 
 def main():

@@ -2,6 +2,7 @@
 """test_http.py: HTTP as clients and attackers speak it: limits, keys, bad requests, the end."""
 import json
 import os
+import re
 import signal
 import socket
 import struct
@@ -55,6 +56,34 @@ class Http(unittest.TestCase):
     def still_works(self):
         answer = self.server.ask(CHAT, BODY)
         self.assertEqual(answer["usage"]["completion_tokens"], 3)
+
+    def test_chat_page(self):
+        status, headers, page = self.server.send("GET", "/")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+        policy = headers["Content-Security-Policy"]
+        self.assertIn("default-src 'none'; script-src 'self';", policy)
+        self.assertNotIn("unsafe", policy)
+        parts = re.findall(r'(?:src|href)="([^"#]+)"', page.decode())
+        self.assertIn("page/main.js", parts)
+        for part in parts:
+            status, headers, data = self.server.send("GET", "/" + part)
+            self.assertEqual((status, int(headers["Content-Length"])), (200, len(data)), part)
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            tag = {"If-None-Match": 'W/"x", ' + headers["ETag"]}
+            status, again, data = self.server.send("GET", "/" + part, headers=tag)
+            self.assertEqual((status, again["ETag"], data), (304, headers["ETag"], b""))
+        self.assertEqual(self.server.send("HEAD", "/")[::2], (200, b""))
+        for path in ("/page/", "/page/none.js", "/page/../page.html", "/page/main.js/x"):
+            self.assertEqual(self.server.send("GET", path)[0], 404, path)
+        self.assertEqual(self.server.send("POST", "/", b"{}")[0], 405)
+
+    def test_no_chat_page(self):
+        with serving("--no-ui", "--api-key", "k") as server:
+            for path in ("/", "/page/main.js", "/favicon.ico"):
+                self.assertEqual(server.send("GET", path)[0], 404, path)
+        with serving("--api-key", "k") as server:
+            self.assertEqual(server.send("GET", "/page/main.js")[0], 200)
+            self.assertEqual(server.send("GET", "/props")[0], 401)
 
     def test_bad_json(self):
         deep = b'{"messages":' + b"[" * 5000 + b"]" * 5000 + b"}"

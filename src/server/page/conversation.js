@@ -82,6 +82,7 @@ export class Conversation {
         this.onchange = () => {};
         this.onfailure = () => {}; // of keeping it, with the error
         this.answering = null; // the promise of the last answer
+        this.left = false; // the page is gone
         this.savedAt = 0;
     }
 
@@ -139,7 +140,7 @@ export class Conversation {
         if (!this.head.title)
             this.head.title = titleOf(message);
         this.onchange(message);
-        await this.keep(message);
+        this.keep(message);
         await this.answer();
     }
 
@@ -181,6 +182,8 @@ export class Conversation {
             }
             message.finish ??= "stop";
         } catch (error) {
+            if (this.left)
+                return;
             const stopped = controller.signal.aborted;
             message.finish = stopped ? "stopped" : "error";
             if (!stopped)
@@ -238,6 +241,7 @@ export class Conversation {
     leave() {
         if (!this.running)
             return;
+        this.left = true;
         this.endThinking(this.running.message, this.running);
         try {
             localStorage.setItem(PARTIAL + this.head.id, JSON.stringify(this.running.message));

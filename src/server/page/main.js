@@ -17,6 +17,7 @@ const server = {ready: false, model: "", nContext: 0, build: "", defaults: {}};
 const running = new Map(); // id: conversation that is being answered, also when another is open
 const others = new BroadcastChannel("glint-conversations"); // this page in other tabs
 
+let leaving = false; // another page is taking this one's place
 let open = null; // the conversation that is shown
 let views = []; // of its messages
 let lastTop = 0; // how far it was scrolled
@@ -37,17 +38,14 @@ const composer = new Composer({
 const actions = {
     goOn: () => open.answer(true),
 
-    async retry(message) {
-        if (!open.running)
-            await replaceFrom(message.n, "The answer was replaced.");
-    },
+    retry: (message) => replaceFrom(message.n, "The answer was replaced."),
 
     async edit(message, text) {
         if (message.role === "assistant") {
             message.text = text;
             await open.keep(message);
             show(open);
-        } else if (!open.running) {
+        } else {
             const {pictures} = message;
             await replaceFrom(message.n, "What followed was replaced.", {text, pictures});
         }
@@ -55,33 +53,33 @@ const actions = {
 
     // null: that result is still to be given.
     async giveResults(message, results) {
-        if (open.running)
-            return;
-        const gone = open.messages.slice(message.n + 1);
-        if (gone.length)
-            await cutWithUndo(message.n + 1, "What followed was taken back.");
+        const conversation = open;
+        await cutWithUndo(message.n + 1, "What followed was taken back.");
         message.calls.forEach((call, i) => {
             call.result = results[i];
         });
-        await open.keep(message);
-        show(open);
+        conversation.keep(message);
+        conversation.onchange();
         if (results.every((result) => result !== null))
-            open.answer();
+            conversation.answer();
     },
 };
 
 // Messages from number n on make room for a new answer, after what the person says instead if
 // anything. They come back when the person wants.
 async function replaceFrom(n, told, said = null) {
+    const conversation = open;
     await cutWithUndo(n, told);
     if (said)
-        open.say(said.text, said.pictures ?? []);
+        conversation.say(said.text, said.pictures ?? []);
     else
-        open.answer();
+        conversation.answer();
 }
 
 async function cutWithUndo(n, told) {
-    const conversation = open, gone = await conversation.cut(n);
+    const conversation = open;
+    await conversation.stop();
+    const gone = await conversation.cut(n);
     if (gone.every(isEmpty)) // nothing that anybody would miss
         return;
     toast(told, {label: "Undo", run: async () => {
@@ -91,6 +89,8 @@ async function cutWithUndo(n, told) {
 }
 
 function changed(conversation, message) {
+    if (leaving)
+        return;
     if (conversation.running)
         running.set(conversation.head.id, conversation);
     else if (running.delete(conversation.head.id))
@@ -213,9 +213,9 @@ function drawSidebar() {
 // The address names the conversation, so that reloading and going back work.
 async function followAddress() {
     const id = location.hash.slice(1);
-    if (open && id === open.head.id)
-        return;
     const head = sidebar.heads.find((some) => some.id === id);
+    if (open && (id === open.head.id || (!head && !sidebar.heads.includes(open.head))))
+        return;
     if (head)
         turnTo(running.get(id) ?? await Conversation.load(head));
     else
@@ -224,10 +224,8 @@ async function followAddress() {
 
 function startNew() {
     sidebar.closeIfNarrow();
-    if (location.hash.slice(1) === "")
-        turnTo(new Conversation(newHead(), []));
-    else
-        location.hash = "";
+    turnTo(new Conversation(newHead(), []));
+    location.hash = "";
     composer.field.focus();
 }
 
@@ -414,7 +412,11 @@ function listen() {
             open.stop();
     });
     addEventListener("hashchange", followAddress);
-    addEventListener("pagehide", () => running.forEach((conversation) => conversation.leave()));
+    addEventListener("pagehide", () => {
+        leaving = true;
+        running.forEach((conversation) => conversation.leave());
+    });
+    addEventListener("pageshow", (event) => event.persisted && location.reload());
     // Answers of other tabs, and what was renamed or deleted there.
     others.onmessage = async ({data: id}) => {
         sidebar.heads = await store.chats();

@@ -350,7 +350,7 @@ class Inline {
         }
         if (close >= limit || text[close + 1] !== "(")
             return i;
-        const found = /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/
+        const found = /^\(\s*<?([^\s<>]*?)>?(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)$/
             .exec(balanced(text, close + 1));
         if (!found)
             return i;

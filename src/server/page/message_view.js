@@ -192,7 +192,7 @@ export class MessageView {
             }
             return card;
         });
-        const form = el("form", {class: "calls", onsubmit: (event) => {
+        const form = el("form", {class: "calls", "aria-label": "Tool calls", onsubmit: (event) => {
             event.preventDefault();
             this.actions.giveResults(message,
                 message.calls.map((call, i) => fields[i]?.value ?? call.result));
@@ -243,12 +243,13 @@ export class MessageView {
             return;
         }
         const mine = message.role === "user";
-        const field = el("textarea", {"aria-label": "Edit message",
+        const field = el("textarea", {"aria-label": "Text",
             rows: String(Math.min(20, message.text.split("\n").length + 1))});
         field.value = message.text;
-        const form = el("form", {class: "editor"}, field, el("div", {class: "buttons"},
-            el("button", {type: "button", onclick: () => this.endEdit()}, "Cancel"),
-            el("button", {type: "submit", class: "primary"}, mine ? "Send" : "Save")));
+        const form = el("form", {class: "editor", "aria-label": "Edit message"}, field,
+            el("div", {class: "buttons"},
+                el("button", {type: "button", onclick: () => this.endEdit()}, "Cancel"),
+                el("button", {type: "submit", class: "primary"}, mine ? "Send" : "Save")));
         form.addEventListener("submit", (event) => {
             event.preventDefault();
             const text = field.value;
@@ -278,6 +279,6 @@ export class MessageView {
         this.editing = null;
         this.root.classList.remove("edited");
         this.update();
-        this.root.querySelector('[aria-label="Edit message"]')?.focus();
+        this.root.querySelector('button[aria-label="Edit message"]')?.focus();
     }
 }

@@ -59,9 +59,14 @@ const text = (value) => typeof value === "string" ? value : "";
 const number = (value, other) => Number.isFinite(value) ? value : other;
 const list = (value) => Array.isArray(value) ? value : [];
 
-function readStats(stats) {
-    const numbers = Object.entries(stats ?? {}).filter(([, value]) => Number.isFinite(value));
+function readNumbers(from) {
+    const numbers = Object.entries(from ?? {}).filter(([, value]) => Number.isFinite(value));
     return numbers.length ? Object.fromEntries(numbers) : null;
+}
+
+function readStats(stats) {
+    const draft = readNumbers(stats?.draft);
+    return stats && {...readNumbers(stats), ...(draft && {draft})};
 }
 
 function readMessage(from, chat, n) {
@@ -77,7 +82,7 @@ function readMessage(from, chat, n) {
             .map((call) => ({id: text(call.id), name: text(call.name),
                 arguments: text(call.arguments),
                 result: typeof call.result === "string" ? call.result : null})),
-        finish: text(from.finish) || "interrupted", stats: readStats(from.stats),
+        finish: text(from.finish) || "interrupted", stats: readStats(from.stats) ?? null,
         error: from.error ? {text: text(from.error.text), status: number(from.error.status, 0)}
             : null};
 }
