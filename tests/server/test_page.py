@@ -277,20 +277,23 @@ class Talk(PageCase):
         for _ in range(2):
             page.click("#pictures [aria-label^=Remove]")
         self.assertEqual(page.run("document.querySelector('#pictures img').src"), url)
-        self.expected = ["status of 400"]
         self.ask("Describe the picture.")
         self.assertTrue(page.run("document.querySelector('.message img').naturalWidth > 50"))
         asked = {"role": "user", "content": [
             {"type": "image_url", "image_url": {"url": url}},
             {"type": "text", "text": "Describe the picture."}]}
-        status, _, data = self.server.send("POST", "/v1/chat/completions", {
-            "messages": [asked], "temperature": 0})
-        answer = json.loads(data)
-        if status == 200:
-            self.assertEqual(self.answer().strip(),
-                             answer["choices"][0]["message"]["content"].strip())
-        else:
-            self.assertEqual(self.see(LAST + ".error").lower(), answer["error"]["message"].lower())
+        answer = self.server.chat([asked], max_tokens=-1)["choices"][0]["message"]["content"]
+        self.assertEqual(self.answer().strip(), answer.strip())
+        self.assertIn("triangle", answer)
+
+    def test_error_is_told(self):
+        page = self.open_page()
+        self.expected = ["status of 400"]
+        self.ask("word " * 9000)
+        self.assertIn("over the context length of 8192 tokens", self.see(LAST + ".error"))
+        page.click(LAST + ".actions .chip")
+        self.finished()
+        self.assertIn("over the context length", self.see(LAST + ".error"))
 
     def test_reload_in_an_answer(self):
         page = self.open_page()
