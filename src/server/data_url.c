@@ -95,6 +95,19 @@ enum glint_status glint_base64_read(struct glint_buffer *out, struct glint_view 
     return GLINT_OK;
 }
 
+void glint_base64_write(struct glint_buffer *out, const void *data, size_t n) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned left = n - i < 3 ? (unsigned)(n - i) : 3;
+        unsigned b = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                     (left > 2 ? bytes[i + 2] : 0u);
+        char four[4] = {digits[b >> 18], digits[b >> 12 & 63], left > 1 ? digits[b >> 6 & 63] : '=',
+                        left > 2 ? digits[b & 63] : '='};
+        glint_buffer_append(out, four, sizeof four);
+    }
+}
+
 bool glint_url_has_scheme(struct glint_view url, const char *scheme) {
     size_t n = strlen(scheme);
     if (url.n < n)

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "server/data_url.h"
 #include "server/text_job.h"
 
 #include <math.h>
@@ -48,19 +49,9 @@ static void note_vector(struct glint_voice *voice, const struct glint_note *note
         row[i] = (float)((double)row[i] * scale);
 }
 
-// RFC 4648, section 4.
 static void put_base64(struct glint_json_writer *w, const void *data, size_t n) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *bytes = data;
     struct glint_buffer text = {.data = NULL};
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned left = n - i < 3 ? (unsigned)(n - i) : 3;
-        unsigned b = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                     (left > 2 ? bytes[i + 2] : 0u);
-        char four[4] = {digits[b >> 18], digits[b >> 12 & 63], left > 1 ? digits[b >> 6 & 63] : '=',
-                        left > 2 ? digits[b & 63] : '='};
-        glint_buffer_append(&text, four, sizeof four);
-    }
+    glint_base64_write(&text, data, n);
     glint_json_string(w, (struct glint_view){text.data ? text.data : "", text.n});
     w->out->failed = w->out->failed || text.failed;
     glint_buffer_fini(&text);

@@ -25,7 +25,7 @@ void glint_items_put(const struct glint_items *items, struct glint_buffer *out);
 // What encrypted_content holds: the text of reasoning, for clients that keep nothing else of it.
 // It hides nothing; whoever gets it gets the text too.
 void glint_items_seal(struct glint_buffer *out, struct glint_view text);
-// Appends the text; false when it was not sealed here.
+// Appends the text; false, appending nothing, when it was not sealed here.
 bool glint_items_unseal(struct glint_buffer *out, struct glint_view sealed);
 
 #endif
