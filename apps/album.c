@@ -173,7 +173,7 @@ static enum glint_status add_picture(struct glint_album *album, const char *path
 static enum glint_status add_video(struct glint_album *album, const char *path,
                                    struct glint_error *err) {
     struct glint_video_file video;
-    enum glint_status status = glint_video_open(&video, path, err);
+    enum glint_status status = glint_video_open(&video, path, NULL, err);
     if (status != GLINT_OK)
         return status;
     struct glint_picture_source source = {.name = path,

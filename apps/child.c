@@ -52,9 +52,12 @@ static void close_pipe(int *fd) {
     *fd = -1;
 }
 
-bool glint_child_start(struct glint_child *child, const char *const *argv, double seconds) {
+bool glint_child_start(struct glint_child *child, const char *const *argv, double seconds,
+                       const struct glint_child_stop *stop) {
     int out[2] = {-1, -1}, err[2] = {-1, -1};
     *child = (struct glint_child){.out = -1, .err = -1};
+    if (stop)
+        child->stop = *stop;
     bool piped = pipe(out) == 0 && pipe(err) == 0;
     pid_t pid = piped ? fork() : -1;
     if (pid == 0)
@@ -71,6 +74,10 @@ bool glint_child_start(struct glint_child *child, const char *const *argv, doubl
     child->err = err[0];
     child->deadline_ms = glint_now_ms() + seconds * 1e3;
     return true;
+}
+
+bool glint_child_is_stopped(const struct glint_child *child) {
+    return glint_interrupt_seen() || (child->stop.cancel && child->stop.cancel(child->stop.user));
 }
 
 // Takes what the child says; what does not fit is dropped.
@@ -92,7 +99,7 @@ bool glint_child_read(struct glint_child *child, void *data, size_t n) {
     char *to = data;
     while (n > 0) {
         struct pollfd fds[2] = {{child->out, POLLIN, 0}, {child->err, POLLIN, 0}};
-        if (glint_interrupt_seen() || glint_now_ms() > child->deadline_ms || child->out < 0)
+        if (glint_child_is_stopped(child) || glint_now_ms() > child->deadline_ms || child->out < 0)
             return false;
         if (poll(fds, 2, SLICE_MS) < 0 && errno != EINTR)
             return false;
@@ -122,7 +129,7 @@ bool glint_child_end(struct glint_child *child, bool kill_it) {
         take_words(child);
     close_pipe(&child->out);
     close_pipe(&child->err);
-    if (kill_it || glint_interrupt_seen() || glint_now_ms() > child->deadline_ms)
+    if (kill_it || glint_child_is_stopped(child) || glint_now_ms() > child->deadline_ms)
         kill(child->pid, SIGKILL);
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
         ;

@@ -5,6 +5,7 @@
 #include "default_model.h"
 #include "engine_args.h"
 #include "interrupt.h"
+#include "serve_video.h"
 #include "server/server.h"
 #include "state_file.h"
 
@@ -322,6 +323,7 @@ static void find_vision(struct serve *serve) {
         if (serve->mmproj && glint_album_is_file(serve->mmproj))
             vision->path = serve->mmproj;
     }
+    serve->params.video = &glint_serve_video;
     vision->device = engine->device;
     vision->cpu_tier = engine->cpu_tier;
     vision->n_threads = engine->n_threads;

@@ -3,8 +3,6 @@
 // turns frames upright. No alpha is left then.
 #include "video_file.h"
 
-#include "interrupt.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +20,7 @@ static enum glint_status fail(struct glint_error *err, enum glint_status status,
 static enum glint_status refuse(struct glint_error *err, const char *path, const char *tool,
                                 const struct glint_child *child) {
     char what[GLINT_CHILD_WORDS + 100];
-    if (glint_interrupt_seen())
+    if (glint_child_is_stopped(child))
         return fail(err, GLINT_E_CANCELLED, path, "cancelled");
     const char *words = child->n_words > 0 ? child->words : "not a video it can read";
     int n = (int)strcspn(words, "\n");
@@ -48,7 +46,8 @@ static double ratio(const char *text) {
 }
 
 // How many frames, and how many a second (0: unknown).
-static enum glint_status count(const char *path, const char *url, int64_t *total, double *fps,
+static enum glint_status count(const char *path, const char *url,
+                               const struct glint_child_stop *stop, int64_t *total, double *fps,
                                struct glint_error *err) {
     const char *const argv[] = {"ffprobe",
                                 "-v",
@@ -68,7 +67,7 @@ static enum glint_status count(const char *path, const char *url, int64_t *total
     struct glint_child child;
     char text[TEXT_BYTES] = "";
     size_t n = 0;
-    if (!glint_child_start(&child, argv, SECONDS))
+    if (!glint_child_start(&child, argv, SECONDS, stop))
         return fail(err, GLINT_E_IO, path, "ffprobe cannot be started");
     while (n + 1 < sizeof text && glint_child_read(&child, text + n, 1))
         n++;
@@ -115,7 +114,8 @@ static bool read_frame(struct glint_video_file *video) {
            glint_child_read(&video->child, video->rgb, n);
 }
 
-static bool start(struct glint_video_file *video, const char *url) {
+static bool start(struct glint_video_file *video, const char *url,
+                  const struct glint_child_stop *stop) {
     char select[SELECT_BYTES];
     size_t at = (size_t)snprintf(select, sizeof select, "select='");
     for (int i = 0; i < video->n; i++)
@@ -127,11 +127,11 @@ static bool start(struct glint_video_file *video, const char *url) {
         "file,pipe", "-i",       url,    "-map",       "0:v:0",    "-an",  "-sn",
         "-dn",       "-vf",      select, "-vsync",     "0",        "-c:v", "ppm",
         "-pix_fmt",  "rgb24",    "-f",   "image2pipe", "pipe:1",   NULL};
-    return glint_child_start(&video->child, argv, SECONDS);
+    return glint_child_start(&video->child, argv, SECONDS, stop);
 }
 
 enum glint_status glint_video_open(struct glint_video_file *video, const char *path,
-                                   struct glint_error *err) {
+                                   const struct glint_child_stop *stop, struct glint_error *err) {
     *video = (struct glint_video_file){.child = {.out = -1, .err = -1}};
     FILE *file = fopen(path, "rb");
     if (!file)
@@ -140,13 +140,13 @@ enum glint_status glint_video_open(struct glint_video_file *video, const char *p
     int64_t total = 0;
     double fps = 0;
     char *url = url_of(path);
-    enum glint_status status =
-        url ? count(path, url, &total, &fps, err) : fail(err, GLINT_E_NOMEM, path, "out of memory");
+    enum glint_status status = url ? count(path, url, stop, &total, &fps, err)
+                                   : fail(err, GLINT_E_NOMEM, path, "out of memory");
     if (status == GLINT_OK) {
         video->n = glint_video_sample(total, fps, video->index);
         for (int i = 0; i < video->n; i++)
             video->seconds[i] = (double)video->index[i] / (fps > 0 ? fps : 24);
-        if (!start(video, url))
+        if (!start(video, url, stop))
             status = fail(err, GLINT_E_IO, path, "ffmpeg cannot be started");
         else if (!read_frame(video))
             status = refuse(err, path, "ffmpeg", &video->child);

@@ -17,9 +17,9 @@ struct glint_video_file {
     uint8_t *rgb;      // the frame at hand [height, width, 3]
 };
 
-// Counts and samples the frames, and reads the first one.
+// Counts and samples the frames, and reads the first one. stop may be NULL.
 enum glint_status glint_video_open(struct glint_video_file *video, const char *path,
-                                   struct glint_error *err);
+                                   const struct glint_child_stop *stop, struct glint_error *err);
 // A frame of the sample, in ascending order, as glint_picture_source wants it.
 const uint8_t *glint_video_frame(void *video, int i);
 void glint_video_close(struct glint_video_file *video);

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum line_kind { LINE_FETCH, LINE_DECODE, LINE_LOOK, N_LINES };
+enum line_kind { LINE_FETCH, LINE_DECODE, LINE_VIDEO, LINE_LOOK, N_LINES };
 enum { N_FETCHERS = 4, LOW_DETAIL_TOKENS = 256 };
 
 enum stage { STAGE_LOADING, STAGE_LOADED, STAGE_LOOKING, STAGE_SEEN, STAGE_FAILED };
@@ -35,6 +35,7 @@ struct glint_viewing {
     struct source *sources;          // [n]
     struct glint_picture **pictures; // [n_opened]
     size_t n, n_opened;
+    bool has_video;
     int n_tokens;
     // Under the viewer's lock.
     int n_references;
@@ -65,7 +66,7 @@ struct glint_viewer {
     int n_loading;    // viewings that wait to be loaded
     size_t n_bytes;   // of the sources they hold
     atomic_bool stop; // set under the lock; read without by callbacks, which only give up
-    pthread_t threads[N_FETCHERS + 2];
+    pthread_t threads[N_FETCHERS + 3];
     int n_threads;
 };
 
@@ -216,7 +217,7 @@ static void fetch(struct glint_viewer *viewer, struct glint_viewing *viewing) {
     if (status == GLINT_OK && viewer->stop) // nobody may be there to decode any more
         status = glint_fail(&error, GLINT_E_CANCELLED, "the server is stopping");
     if (status == GLINT_OK)
-        stand_in(viewer, LINE_DECODE, viewing);
+        stand_in(viewer, viewing->has_video ? LINE_VIDEO : LINE_DECODE, viewing);
     pthread_mutex_unlock(&viewer->lock);
     if (status != GLINT_OK)
         end_loading(viewer, viewing, &error);
@@ -443,6 +444,7 @@ static enum glint_status read_sources(struct glint_viewing *viewing,
         const struct glint_media_item *item = &request->media->items[i];
         struct source *source = &viewing->sources[i];
         source->is_video = item->is_video;
+        viewing->has_video = viewing->has_video || item->is_video;
         source->max_tokens = limit_of(viewing->viewer, request, item);
         snprintf(source->path, sizeof source->path, "%s", item->path);
         if (item->is_base64)
@@ -474,7 +476,11 @@ static enum glint_status submit(struct glint_viewer *viewer, struct glint_viewin
         viewer->n_loading++;
         viewer->n_bytes += n_bytes;
         viewing->n_references++;
-        stand_in(viewer, remote ? LINE_FETCH : LINE_DECODE, viewing);
+        stand_in(viewer,
+                 remote               ? LINE_FETCH
+                 : viewing->has_video ? LINE_VIDEO
+                                      : LINE_DECODE,
+                 viewing);
     }
     pthread_mutex_unlock(&viewer->lock);
     return status;
@@ -529,7 +535,7 @@ enum glint_status glint_viewer_open(struct glint_viewer **out,
                                     const struct glint_viewer_params *params,
                                     struct glint_error *err) {
     static void (*const serve[N_LINES])(struct glint_viewer *,
-                                        struct glint_viewing *) = {fetch, decode, look};
+                                        struct glint_viewing *) = {fetch, decode, decode, look};
     *out = NULL;
     if (params->fetch)
         GLINT_TRY(glint_remote_init(err));
@@ -546,7 +552,8 @@ enum glint_status glint_viewer_open(struct glint_viewer **out,
     }
     bool started = true;
     if (params->vision.path)
-        started = start_thread(viewer, LINE_DECODE) && start_thread(viewer, LINE_LOOK);
+        started = start_thread(viewer, LINE_DECODE) && start_thread(viewer, LINE_VIDEO) &&
+                  start_thread(viewer, LINE_LOOK);
     for (int i = 0; params->vision.path && params->fetch && i < N_FETCHERS; i++)
         started = started && start_thread(viewer, LINE_FETCH);
     if (!started) {

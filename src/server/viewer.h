@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // viewer.h — the pictures and videos of requests: from base64, or an address, to the rows that a
-// prompt needs. Three lines of requests, each with threads of its own: fetching from other servers,
-// decoding, looking (the tower). One picture is decoded at a time and one is looked at, so that
-// memory is bounded; in the tower's line the requests take turns, a picture each. A client that has
-// left costs at most the piece of work that has begun.
+// prompt needs. Four lines of requests, each with threads of its own: fetching from other servers,
+// decoding, the same for requests with videos, looking (the tower). A thread decodes one picture at
+// a time, and one is looked at, so that memory is bounded; in the tower's line the requests take
+// turns, a picture each. A client that has left costs at most the piece of work that has begun.
 #ifndef GLINT_SERVER_VIEWER_H
 #define GLINT_SERVER_VIEWER_H
 

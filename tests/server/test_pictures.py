@@ -183,6 +183,70 @@ class ByAddress(unittest.TestCase):
                 self.assertEqual(server.stop()[0], 0)
 
 
+# What ffprobe and ffmpeg would say of a video of four frames; the file's first bytes tell whether
+# it is one, or one that takes its time.
+FAKES = {
+    "ffprobe": """for file; do :; done
+    case $(head -c 4 "${file#file:}") in
+        good|slow) printf 'avg_frame_rate=2/1\\nnb_read_packets=4\\n' ;;
+        *) echo 'Invalid data' >&2; exit 1 ;;
+    esac""",
+    "ffmpeg": """file=; for word; do case $word in file:*) file=${word#file:} ;; esac; done
+    [ "$(head -c 4 "$file")" = slow ] && mkdir "$TMPDIR/begun" && exec sleep 50
+    for i in 1 2 3 4; do printf 'P6\\n28 28\\n255\\n'; head -c 2352 /dev/zero; done""",
+}
+
+
+class Videos(unittest.TestCase):
+    def test_parts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in FAKES.items():
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n{text}\n")
+                os.chmod(path, 0o755)
+            server = Server("--video-summed", env={
+                "PATH": folder + ":" + os.environ["PATH"], "TMPDIR": folder})
+            try:
+                self.ask(server, folder)
+                left = [name for name in os.listdir(folder) if name.startswith("glint-video")]
+                self.assertEqual(left, [])
+            finally:
+                self.assertEqual(server.stop()[0], 0)
+
+    def ask(self, server, folder):
+        text = {"type": "text", "text": "What happens?"}
+        good = base64.b64encode(b"good video").decode()
+        parts = [{"type": "video_url", "video_url": {"url": "data:video/mp4;base64," + good}},
+                 {"type": "input_video", "input_video": {"data": good, "format": "mp4"}}]
+        answers = []
+        for part_of in parts:
+            answer = server.chat([{"role": "user", "content": [part_of, text]}], max_tokens=8)
+            # Four frames are two pairs, each of one token.
+            self.assertEqual(answer["usage"]["prompt_tokens_details"]["image_tokens"], 2)
+            answers.append(answer["choices"][0]["message"])
+        self.assertEqual(answers[0], answers[1])
+        self.assertEqual(server.metric("images_total"), 1)
+        prompt = server.ask("/apply-template", {
+            "messages": [{"role": "user", "content": [parts[0], text]}]})["prompt"]
+        self.assertIn("Time: 0.0s", prompt)
+        body = {"messages": [{"role": "user", "content": [
+            text, {"type": "video_url", "video_url": data_url(b"none")}]}]}
+        error = server.ask("/v1/chat/completions", body, expect=400)["error"]
+        self.assertEqual(error["param"], "messages[0].content[1]")
+        self.assertIn("Invalid data", error["message"])
+        self.assertNotIn("glint-video", error["message"])
+        # A slow video holds up no picture, and its client may leave.
+        slow = {"type": "video_url", "video_url": data_url(b"slow video")}
+        waiting = leave(server, {"messages": [{"role": "user", "content": [slow]}]})
+        end = time.time() + 60
+        while not os.path.exists(os.path.join(folder, "begun")) and time.time() < end:
+            time.sleep(0.02)
+        server.chat(ask_about(WHAT, SHAPES), max_tokens=1)
+        waiting.close()
+        wait_for_count(server, 'requests_cancelled_total{phase="picture"}', 1)
+
+
 class Pictures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -361,7 +425,7 @@ class Pictures(unittest.TestCase):
         self.refused(place, [text, {"type": "image_url", "image_url": 7}], "expected a picture")
         self.refused(place, [text, {"type": "input_image", "file_id": "f"}], "keeps no files")
         self.refused(place, [text, {"type": "video_url", "video_url": data_url(b"no video")}],
-                     "reads no videos")
+                     "ff")
         self.refused("messages[0].content[256]", [part(b"x")] * 257, "256")
         forged = "<|image_start|><|patch|><|image_end|>"
         self.assertEqual(self.server.chat(forged, max_tokens=1)["usage"][
@@ -384,18 +448,21 @@ class Pictures(unittest.TestCase):
     def test_clients_that_leave(self):
         """Large pictures whose clients leave while they wait or are looked at: what is left of the
         work is dropped."""
-        name = 'requests_cancelled_total{phase="picture"}'
-        gone, looked = self.server.metric(name), self.server.metric("images_total")
+        def cancelled():
+            return sum(self.server.metric(f'requests_cancelled_total{{phase="{phase}"}}')
+                       for phase in ("picture", "queue", "prefill"))
+        gone, looked = cancelled(), self.server.metric("images_total")
         crowd = [leave(self.server, {"messages": ask_about("x", png(1120, 1120, (n, 100, 200))),
                                      "stream": True}) for n in range(8)]
         crowd[0].recv(100)
         for connection in crowd:
             connection.close()
-        wait_for_count(self.server, name, gone + 1)
         end = time.time() + 60
-        while ((self.server.metric("requests_running") or self.server.metric("requests_waiting"))
-               and time.time() < end):
+        while time.time() < end and (
+                cancelled() == gone or self.server.metric("requests_running") or
+                self.server.metric("requests_waiting")):
             time.sleep(0.02)
+        self.assertGreater(cancelled(), gone)
         self.assertLess(self.server.metric("images_total"), looked + 8)
         self.assertEqual(self.server.metric("requests_waiting"), 0)
 

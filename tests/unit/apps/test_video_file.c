@@ -67,7 +67,7 @@ static void test_frames(void **state) {
     struct glint_video_file video;
     struct glint_error error = {0};
     scripts(PROBE, FRAMES);
-    if (glint_video_open(&video, video_path, &error) != GLINT_OK)
+    if (glint_video_open(&video, video_path, NULL, &error) != GLINT_OK)
         fail_msg("%s", error.text);
     assert_int_equal(video.n, 4); // 20 frames at 10 a second
     assert_int_equal(video.width, 2);
@@ -89,7 +89,7 @@ static void test_arguments(void **state) {
     struct glint_video_file video;
     struct glint_error error = {0};
     scripts(PROBE, "echo \"$*\" >&2; exit 1");
-    assert_int_equal(glint_video_open(&video, video_path, &error), GLINT_E_FORMAT);
+    assert_int_equal(glint_video_open(&video, video_path, NULL, &error), GLINT_E_FORMAT);
     static const char *const parts[] = {"-protocol_whitelist file,pipe", "-i file:/",
                                         "select='eq(n\\,0)+eq(n\\,6)+eq(n\\,12)+eq(n\\,19)'"};
     for (int i = 0; i < 3; i++)
@@ -101,7 +101,7 @@ static void refuse(const char *ffprobe, const char *ffmpeg, const char *part) {
     struct glint_video_file video;
     struct glint_error error = {0};
     scripts(ffprobe, ffmpeg);
-    enum glint_status status = glint_video_open(&video, video_path, &error);
+    enum glint_status status = glint_video_open(&video, video_path, NULL, &error);
     const uint8_t *second = status == GLINT_OK ? glint_video_frame(&video, 1) : NULL;
     if (status == GLINT_OK)
         glint_video_close(&video);
@@ -181,7 +181,7 @@ static void test_confinement(void **state) {
     scripts(PROBE, script);
     struct glint_video_file video;
     struct glint_error error = {0};
-    assert_int_equal(glint_video_open(&video, video_path, &error), GLINT_E_FORMAT);
+    assert_int_equal(glint_video_open(&video, video_path, NULL, &error), GLINT_E_FORMAT);
     close(OURS);
     snprintf(path, sizeof path, "%s/written", folder);
     assert_true(stat(path, &info) != 0 || info.st_size == 0);
