@@ -4,7 +4,6 @@
 // here and are not looked at; nor is keep_alive: the model stays as long as the server.
 #include "server/ollama_chat.h"
 
-#include "server/chat_job.h"
 #include "server/ollama_voice.h"
 #include "server/text_job.h"
 
@@ -209,6 +208,14 @@ static bool read_rest(struct glint_chat_job *job, const struct glint_fields *fie
            read_format(job, fields);
 }
 
+bool glint_ollama_chat_read(struct glint_chat_job *job, const struct glint_json *root,
+                            const struct glint_request_defaults *defaults,
+                            struct glint_api_error *error) {
+    struct glint_fields fields = {root, error};
+    return read_messages(job, glint_field(&fields, "messages"), &fields) &&
+           read_tools(job, &fields) && read_rest(job, &fields, defaults);
+}
+
 // ---- the routes -------------------------------------------------------------------------------
 
 void glint_ollama_chat(struct glint_exchange *x) {
@@ -223,8 +230,7 @@ void glint_ollama_chat(struct glint_exchange *x) {
     const struct glint_json *messages = glint_field(&fields, "messages");
     if (!messages || (glint_json_is(messages, GLINT_JSON_ARRAY) && messages->n == 0))
         glint_ollama_answer_load(x, root, GLINT_OLLAMA_CHAT);
-    else if (read_messages(&job, messages, &fields) && read_tools(&job, &fields) &&
-             read_rest(&job, &fields, &defaults) &&
+    else if (glint_ollama_chat_read(&job, root, &defaults, &x->refusal) &&
              glint_ollama_voice_open(&voice, root, x, GLINT_OLLAMA_CHAT, &x->refusal))
         glint_chat_job_start(&job, x, voice);
     else

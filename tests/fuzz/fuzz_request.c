@@ -3,6 +3,7 @@
 // field and a text, and what is handed on to the template is JSON.
 #include "fuzz/fuzz.h"
 #include "server/anthropic_messages.h"
+#include "server/ollama_chat.h"
 #include "server/openai_chat.h"
 #include "server/openai_responses.h"
 
@@ -88,11 +89,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         GLINT_OK)
         return 0;
     const struct glint_json *root = glint_json_root(doc);
-    for (int protocol = 0; protocol < 2 && root->kind == GLINT_JSON_OBJECT; protocol++) {
+    for (int protocol = 0; protocol < 3 && root->kind == GLINT_JSON_OBJECT; protocol++) {
         struct glint_chat_job job = {.messages = {.data = NULL}};
         struct glint_api_error error = {.status = 0};
-        bool read = protocol == 0 ? glint_openai_chat_read(&job, root, &defaults, &error)
-                                  : glint_anthropic_read(&job, root, &defaults, &error);
+        bool read = protocol == 0   ? glint_openai_chat_read(&job, root, &defaults, &error)
+                    : protocol == 1 ? glint_anthropic_read(&job, root, &defaults, &error)
+                                    : glint_ollama_chat_read(&job, root, &defaults, &error);
         check(&job, read, &error);
         glint_chat_job_fini(&job);
     }
