@@ -208,7 +208,7 @@ static void test_gives_way(void **state) {
 
 // ---- a random walk ------------------------------------------------------------------------------
 
-enum { N_STEP = GLINT_SANITIZED ? 20 : 120 };
+enum { N_STEP = GLINT_SANITIZED ? 20 : 80 };
 
 struct walk {
     struct glint_engine *engine, *cold;
