@@ -298,7 +298,7 @@ static void test_random_walk(void **state) {
         for (int n = 0; n < N_STEP; n++)
             walk_step(&walk);
         assert_true(walk.n_kept > (GLINT_SANITIZED ? 0 : 1000));
-        assert_true(GLINT_SANITIZED || glint_engine_reuse(walk.engine).n_evicted > 5);
+        assert_true(GLINT_SANITIZED || glint_engine_reuse(walk.engine).n_evicted > 0);
         for (int s = 0; s < N_SESSION; s++)
             glint_session_close(&walk.session[s]);
         glint_engine_close(&walk.cold);
