@@ -16,6 +16,7 @@
 struct slot {
     struct glint_session *session;
     struct glint_work *work; // NULL: idle
+    int n_resumed;           // tokens of its prompt that were there
     int n_looked, last_cut; // tokens of the prompt that were looked at for cuts; where the last was
     struct glint_draft_stats drafted; // of the session, when the work began
 };
@@ -199,13 +200,14 @@ static struct slot *find_idle(struct glint_engine_thread *t) {
 static struct glint_resumed resume(struct glint_engine_thread *t, struct slot *slot) {
     const struct glint_work *work = slot->work;
     struct glint_resumed resumed = {.n_kept = 0};
+    slot->n_resumed = slot->n_looked = slot->last_cut = 0;
     if (t->params.no_reuse || glint_work_is_scored(work))
         return resumed;
     uint64_t group = t->params.share ? 0 : work->tenant;
     if (glint_session_resume(slot->session, group, work->ids, work->n_ids, &resumed, NULL) !=
         GLINT_OK)
         resumed.n_kept = 0;
-    slot->n_looked = slot->last_cut = resumed.n_kept;
+    slot->n_resumed = resumed.n_kept;
     return resumed;
 }
 
@@ -303,7 +305,8 @@ static void keep_cuts(struct glint_engine_thread *t, struct slot *slot) {
     for (int i = slot->n_looked; i < held && i + 1 < n_prompt; i++) {
         bool is_cut = work->ids[i] == t->message_start && work->ids[i + 1] == t->user;
         if (is_cut && (slot->last_cut == 0 || i - slot->last_cut >= FAR)) {
-            keep(t, slot, i);
+            if (i > slot->n_resumed)
+                keep(t, slot, i);
             slot->last_cut = i;
         }
     }
