@@ -114,7 +114,11 @@ static struct glint_view column(const struct query *q, int i) {
 // GLINT_OK too when rows are left.
 static enum glint_status query_end(struct query *q, const char *doing, struct glint_error *err) {
     bool ok = q->result == SQLITE_DONE || q->result == SQLITE_ROW;
-    enum glint_status status = ok ? GLINT_OK : fail(q->store, doing, err);
+    enum glint_status status = GLINT_OK;
+    if (q->result == SQLITE_NOMEM) // maybe not SQLite's own, so it has no message
+        status = glint_fail(err, GLINT_E_NOMEM, "%s: %s: no memory", q->store->params.path, doing);
+    else if (!ok)
+        status = fail(q->store, doing, err);
     sqlite3_finalize(q->statement);
     return status;
 }
@@ -128,19 +132,19 @@ static int64_t number_of(struct glint_response_store *s, const char *sql) {
 
 // ---- the file ---------------------------------------------------------------------------------
 
-// Only the owner of the file may read it; SQLite gives its other files the same mode.
+// Only the owner of the file may read it; SQLite gives its other files the same mode. A file that
+// is there is not opened here: closing it would let go of locks that this process holds on it.
 static enum glint_status make_file(const char *path, struct glint_error *err) {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return glint_fail(err, GLINT_E_IO, "%s: cannot be opened: %s", path, strerror(errno));
     struct stat info;
-    bool ok = fstat(fd, &info) == 0 &&
-              ((info.st_mode & 077) == 0 || !S_ISREG(info.st_mode) || fchmod(fd, 0600) == 0);
-    int saved = errno;
-    close(fd);
-    if (!ok)
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    else if (errno != EEXIST)
+        return glint_fail(err, GLINT_E_IO, "%s: cannot be created: %s", path, strerror(errno));
+    if (stat(path, &info) != 0 ||
+        (S_ISREG(info.st_mode) && (info.st_mode & 077) != 0 && chmod(path, 0600) != 0))
         return glint_fail(err, GLINT_E_IO, "%s: cannot be kept from other users: %s", path,
-                          strerror(saved));
+                          strerror(errno));
     return GLINT_OK;
 }
 
