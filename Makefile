@@ -43,6 +43,7 @@ test:
 	@$(call configure,$(PRESET))
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 	@python3 tests/server/browser.py || true
+	@$(if $(filter release debug,$(PRESET)),python3 -B tests/clients/test_clients.py --install || true)
 	@ctest --test-dir build/$(PRESET) --output-on-failure --no-tests=error -j $(JOBS)
 
 # Address and undefined-behaviour sanitizers.

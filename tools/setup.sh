@@ -31,6 +31,8 @@ test  | jsonschema   | python3-jsonschema    | python3-jsonschema  | python-json
 ci    | fuzzer       | clang @clang-runtime@ | clang compiler-rt   | clang compiler-rt | llvm
 ci    | clang-format | @clang-format@        | clang-tools-extra   | clang       | clang-format@14
 ci    | chromium     | @chromium@            | chromium-headless   | chromium    | chromium
+ci    | node         | nodejs              | nodejs              | nodejs      | node
+ci    | npm          | npm                 | nodejs-npm          | npm         | node
 ci    | git          | git                   | git                 | git         | git
 '
 

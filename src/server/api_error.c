@@ -130,6 +130,13 @@ static void put_anthropic(const struct glint_api_error *error, const char *reque
     glint_json_text(w, anthropic_type(error->status));
     glint_json_key(w, "message");
     put_text(w, error->message);
+    if (error->code) {
+        glint_json_key(w, "details");
+        glint_json_begin_object(w);
+        glint_json_key(w, "error_code");
+        glint_json_text(w, error->code);
+        glint_json_end_object(w);
+    }
     glint_json_end_object(w);
     glint_json_key(w, "request_id");
     glint_json_text(w, request_id);

@@ -56,6 +56,14 @@ class Server:
         for line in self.process.stderr:
             self.lines.append(line)
 
+    def wait_for_line(self, pattern):
+        """What the server says after it is ready: the first match."""
+        end = time.time() + START_SECONDS
+        while not (found := re.search(pattern, "".join(list(self.lines)))):
+            assert time.time() < end, "".join(self.lines)
+            time.sleep(0.01)
+        return found
+
     def stop(self, number=signal.SIGTERM):
         """Ends the server; returns its exit status and what it still said."""
         if self.process.poll() is None:

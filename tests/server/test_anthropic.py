@@ -176,6 +176,8 @@ class Anthropic(unittest.TestCase):
 
     def test_refusals(self):
         self.assertEqual(self.refused(max_tokens=None), "invalid_request_error")
+        error = self.ask(expect=400, thread={"type": "create"})["error"]
+        self.assertEqual(error["details"], {"error_code": "thread_unsupported_request"})
         for fields in ({"messages": []}, {"messages": [{"role": "alien", "content": "x"}]},
                        {"messages": [{"role": "user", "content": [7]}]},
                        {"messages": [{"role": "user", "content": [{"type": "smell"}]}]},
