@@ -376,8 +376,8 @@ static bool read_thinking(struct glint_chat_job *job, const struct glint_fields 
     return true;
 }
 
-// A thread is a conversation that the server holds between turns. Its clients send everything in each
-// turn when they are told, by this code, that there are none.
+// A thread is a conversation that the server holds between turns. Its clients send everything in
+// each turn when they are told, by this code, that there are none.
 static bool has_no_thread(const struct glint_fields *fields) {
     if (glint_field_unsupported(fields, "thread", -1))
         return true;
@@ -392,8 +392,7 @@ bool glint_anthropic_read(struct glint_chat_job *job, const struct glint_json *r
     job->n_predict = defaults->n_predict;
     return has_no_thread(&fields) && read_messages(job, &fields, defaults->keep_noise) &&
            read_tools(job, &fields) && read_tool_choice(job, &fields) &&
-           read_thinking(job, &fields) &&
-           glint_sampling_read(&job->sampling, &fields, defaults) &&
+           read_thinking(job, &fields) && glint_sampling_read(&job->sampling, &fields, defaults) &&
            glint_field_int(&fields, "max_tokens", 1, INT32_MAX, &job->n_predict) &&
            glint_field_int(&fields, "image_max_tokens", 1, 4096, &job->image_max_tokens) &&
            glint_chat_job_read_stops(job, &fields, "stop_sequences") &&
