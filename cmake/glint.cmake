@@ -47,8 +47,12 @@ endfunction()
 
 # glint_fuzz(NAME SOURCES ... DEPENDS ...): a fuzz harness, one for each reader of foreign bytes.
 # With GLINT_FUZZ a libFuzzer program; else a program that replays tests/fuzz/corpus/NAME and is
-# registered with CTest. See tests/fuzz/README.md.
+# registered with CTest, but for the other sanitizer builds: the libFuzzer program replays it first
+# under the same sanitizers. See tests/fuzz/README.md.
 function(glint_fuzz name)
+    if(GLINT_SANITIZE AND NOT GLINT_FUZZ)
+        return()
+    endif()
     cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)

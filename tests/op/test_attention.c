@@ -71,7 +71,12 @@ static const struct scene scenes[] = {
     {16, 16, 96, GLINT_DTYPE_F32, 0, 1100, 61, 5, 61},
     {4, 2, 64, GLINT_DTYPE_F16, 0, 2100, 9, 9, 9},
 };
-enum { N_SCENE = sizeof scenes / sizeof scenes[0], I_LAYER = 1, N_LAYER = 3 };
+enum {
+    N_SCENE = sizeof scenes / sizeof scenes[0],
+    SCENE_STEP = GLINT_SANITIZED ? 2 : 1,
+    I_LAYER = 1,
+    N_LAYER = 3
+};
 
 struct stage {
     struct scene scene;
@@ -216,7 +221,7 @@ static void attend_in_double(const struct stage *stage, int i, int h, float *out
 
 static void test_scalar_is_the_formula(void **state) {
     (void)state;
-    for (int s = 0; s < N_SCENE; s++) {
+    for (int s = 0; s < N_SCENE; s += SCENE_STEP) {
         struct stage stage;
         stage_open(&stage, &scenes[s], 5);
         float *got = attend_all(&stage, 0, 1);
@@ -264,7 +269,7 @@ static float *check_tier(const struct stage *stage, size_t i_tier, const float *
 
 static void test_tiers(void **state) {
     (void)state;
-    for (int s = 0; s < N_SCENE; s++) {
+    for (int s = 0; s < N_SCENE; s += SCENE_STEP) {
         struct stage stage;
         stage_open(&stage, &scenes[s], 5);
         float *scalar = attend_all(&stage, 0, 1), *vector = NULL;
@@ -288,7 +293,7 @@ static void test_tiers(void **state) {
 
 static void test_place_does_not_matter(void **state) {
     (void)state;
-    for (int s = 0; s < N_SCENE; s++) {
+    for (int s = 0; s < N_SCENE; s += SCENE_STEP) {
         struct scene roomy = scenes[s];
         roomy.n_table = (roomy.n_past + GLINT_KV_PAGE_ROWS - 1) / GLINT_KV_PAGE_ROWS;
         struct stage there, here;
@@ -308,7 +313,7 @@ static void test_place_does_not_matter(void **state) {
 // Rows of the batch that come after a row, and rows before its window, hold NaN.
 static void test_unseen_keys_are_absent(void **state) {
     (void)state;
-    for (int s = 0; s < N_SCENE; s++) {
+    for (int s = 0; s < N_SCENE; s += SCENE_STEP) {
         const struct scene *scene = &scenes[s];
         struct stage stage;
         stage_open(&stage, scene, 3);
