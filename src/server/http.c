@@ -59,16 +59,27 @@ static void *on_request_line(void *user, const char *uri, struct MHD_Connection 
     return nul && nul < uri + n_path ? (void *)&cut_path : NULL;
 }
 
+// The path as one word of plain characters, cut to what fits: it goes to a log and to terminals.
+static void plain_path(char *out, size_t size, const char *path) {
+    size_t n = 0;
+    for (; *path && n + 4 <= size; path++) {
+        bool plain = *path > ' ' && *path < 0x7F;
+        n += (size_t)snprintf(out + n, size - n, plain ? "%c" : "%%%02X", (unsigned char)*path);
+    }
+    out[n] = 0;
+}
+
 static void say_request(const struct glint_exchange *x) {
     const struct glint_server_params *params = &x->server->params;
-    char line[600];
+    char line[600], path[200];
     // Probes and monitors ask all the time.
     bool quiet =
         x->route && strcmp(x->route->method, "GET") == 0 && (x->status == 200 || x->status == 304);
     if (!params->say || quiet)
         return;
-    int n = snprintf(line, sizeof line, "%s %.200s %d %.1f ms", x->request_id,
-                     x->path ? x->path : "-", x->status, glint_clock_ms() - x->began_ms);
+    plain_path(path, sizeof path, x->path ? x->path : "-");
+    int n = snprintf(line, sizeof line, "%s %s %d %.1f ms", x->request_id, path, x->status,
+                     glint_clock_ms() - x->began_ms);
     if (x->finish && n > 0 && (size_t)n < sizeof line) {
         const struct glint_usage *u = &x->usage;
         snprintf(

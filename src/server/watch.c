@@ -38,6 +38,7 @@ struct glint_watch {
     pthread_mutex_t lock;
     struct glint_peer *first;
     int n_peers;
+    double ticked_ms; // its thread's
     bool stop;
     int pipe[2]; // a byte wakes the poll
     void (*gone)(void *user);
@@ -72,13 +73,25 @@ static double deadline(enum glint_peer_stage stage) {
                                       : MAX_BODY_MS;
 }
 
-// Fills the round with the outboxes at work, and ends connections whose time is up.
+// Whether the client has sent its last byte and the library has read it. The library hears of each
+// event once, and misses an end that comes together with bytes.
+static bool has_ended(int fd) {
+    char byte;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+// Fills the round with the outboxes at work. Ends connections whose time is up and, once a tick,
+// those that wait for the rest of a request from a client that has ended.
 static void look(struct glint_watch *watch, struct round *round) {
     double now = glint_clock_ms();
+    bool tick = now - watch->ticked_ms >= TICK_MS;
+    if (tick)
+        watch->ticked_ms = now;
     round->n = 0;
     for (struct glint_peer *peer = watch->first; peer; peer = peer->next) {
         if (peer->stage != GLINT_PEER_WORK) {
-            if (now - peer->since_ms > deadline(peer->stage))
+            double age = now - peer->since_ms;
+            if (age > deadline(peer->stage) || (tick && age > TICK_MS && has_ended(peer->fd)))
                 shutdown(peer->fd, SHUT_RDWR); // the library sees the end and cleans up
         } else if (peer->outbox && round->n < round->capacity &&
                    !glint_outbox_is_cancelled(peer->outbox)) {

@@ -145,6 +145,25 @@ class Http(unittest.TestCase):
                 connection.sendall(cut)
         self.still_works()
 
+    def test_ends_with_the_last_bytes(self):
+        """A client that sends a part of a request and ends at once does not stay."""
+        folder = f"/proc/{self.server.process.pid}/fd"
+        before = len(os.listdir(folder))
+        for part in (post(b"", "Content-Length: 500") + b"{", b"POST /v1/chat/completions HTTP/1.1",
+                     post(b"100\r\n{", "Transfer-Encoding: chunked")):
+            for _ in range(20):
+                with self.server.raw() as connection:
+                    connection.sendall(part)
+        end = time.time() + 20
+        while len(os.listdir(folder)) > before:
+            self.assertLess(time.time(), end, "connections stay open")
+            time.sleep(0.05)
+
+    def test_log_of_strange_paths(self):
+        """One plain line a request, whatever its path."""
+        self.assertEqual(self.server.send("GET", "/a%0A%1B[2J%FF")[0], 404)
+        self.server.wait_for_line(r"\nreq_\w+ /a%0A%1B\[2J%FF 404 [\d.]+ ms\n")
+
     def test_both_lengths(self):
         body = json.dumps(BODY).encode()
         answer = self.talk(post(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body),
