@@ -3,11 +3,11 @@
 # says so: sums must not depend on the compiler's choice.
 add_library(glint_flags INTERFACE)
 target_compile_definitions(glint_flags INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
-target_compile_options(glint_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes
-    -Wmissing-prototypes -Wpointer-arith -Wcast-align -Wwrite-strings -Wvla -ffp-contract=off
-    -fno-math-errno)
+target_compile_options(glint_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow
+    -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-align -Wwrite-strings -Wvla
+    -ffp-contract=off -fno-math-errno>)
 if(GLINT_WERROR)
-    target_compile_options(glint_flags INTERFACE -Werror)
+    target_compile_options(glint_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Werror>)
 endif()
 if(GLINT_SANITIZE)
     target_compile_options(glint_flags INTERFACE -fsanitize=${GLINT_SANITIZE}

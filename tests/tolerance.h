@@ -17,6 +17,7 @@
 // matmul, relative to |w| |x| of the weight row and the row of x (Euclidean lengths).
 #define GLINT_TOLERANCE_MATMUL_INT8  1e-2 // x rounded to int8
 #define GLINT_TOLERANCE_MATMUL_FLOAT 1e-5 // float weights or exact activations
+#define GLINT_TOLERANCE_MATMUL_HALF  5e-4 // CUDA: x rounded to binary16
 
 // Whole models against the official float32 implementation, float32 cache and activations.
 #define GLINT_TOLERANCE_HIDDEN        1e-4 // relative to the row's largest value

@@ -348,6 +348,8 @@ def mutable_globals(archive, listing):
         if opened:
             member = opened.group(1)
             continue
+        if member.endswith(".cu.o"):  # nvcc's own tables of the kernels
+            continue
         # address, flags, section, size, name; .data.rel.ro holds constants with addresses in them
         found = re.match(r"\S+ .{7} (\S+)\s+\S+\s+(\S+)$", line)
         if not found:

@@ -58,7 +58,7 @@ struct glint_engine_params {
     const char *model_path; // GGUF file, or any shard of a split one
     const char *draft_path; // GGUF file of a drafter made for this model, or NULL
     bool vocab_only;        // no weights, no cache: tokenizing only
-    const char *device;     // NULL or "cpu"
+    const char *device;     // NULL or "cpu"; "cuda", "cuda:N", "auto" where they are built in
     const char *cpu_tier;   // NULL: the best; "scalar", "avx2", "avx512", "vnni" force one
     int n_threads;          // 0: every CPU the process may use
     int n_context;          // tokens of one session; 0: the model's, lowered to what memory allows

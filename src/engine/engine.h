@@ -103,6 +103,11 @@ enum glint_status glint_plan_for(struct glint_memory_plan *plan,
 // One line a purpose, for messages. out has n bytes.
 void glint_plan_print(const struct glint_memory_plan *plan, char *out, size_t n);
 
+// backends.c: bytes that the device which params name can give to weights, cache and scratch; 0
+// when unknown. mapped_bytes: of the files, which count as available where they are used in place.
+enum glint_status glint_backend_memory(uint64_t *bytes, const struct glint_engine_params *params,
+                                       const struct glint_backend_limits *limits,
+                                       uint64_t mapped_bytes, struct glint_error *err);
 // backends.c: opens the device that params name, with scratch for these limits.
 enum glint_status glint_backend_open(struct glint_backend **backend,
                                      const struct glint_engine_params *params,

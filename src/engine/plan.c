@@ -3,7 +3,6 @@
 #include "engine/engine.h"
 
 #include "base/alloc.h"
-#include "base/available_memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -137,9 +136,10 @@ enum glint_status glint_plan_for(struct glint_memory_plan *plan,
         .cache = glint_kv_bytes(config, &sizes.kv),
         .cache_per_1000 = full_row * 1000,
         .scratch = glint_forward_bytes(config, sizes.max_rows, sizes.max_want),
-        .available = glint_available_memory(files->gguf->n_bytes),
         .n_context = n_context,
     };
+    GLINT_TRY(
+        glint_backend_memory(&plan->available, params, &sizes.limits, files->gguf->n_bytes, err));
     plan->cache_fixed = glint_kv_bytes(config, &one) - full_row * pages * GLINT_KV_PAGE_ROWS;
     if (files->drafting)
         plan->drafter =

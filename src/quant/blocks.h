@@ -6,6 +6,7 @@
 #ifndef GLINT_QUANT_BLOCKS_H
 #define GLINT_QUANT_BLOCKS_H
 
+#include <assert.h>
 #include <stdint.h>
 
 enum {
@@ -87,16 +88,16 @@ struct glint_block_q6_k {
     uint16_t d;
 };
 
-_Static_assert(sizeof(struct glint_block_q8_0) == 34, "Q8_0 block");
-_Static_assert(sizeof(struct glint_block_q4_0) == 18, "Q4_0 block");
-_Static_assert(sizeof(struct glint_block_q4_1) == 20, "Q4_1 block");
-_Static_assert(sizeof(struct glint_block_q5_0) == 22, "Q5_0 block");
-_Static_assert(sizeof(struct glint_block_q5_1) == 24, "Q5_1 block");
-_Static_assert(sizeof(struct glint_block_q2_k) == 84, "Q2_K block");
-_Static_assert(sizeof(struct glint_block_q3_k) == 110, "Q3_K block");
-_Static_assert(sizeof(struct glint_block_q4_k) == 144, "Q4_K block");
-_Static_assert(sizeof(struct glint_block_q5_k) == 176, "Q5_K block");
-_Static_assert(sizeof(struct glint_block_q6_k) == 210, "Q6_K block");
+static_assert(sizeof(struct glint_block_q8_0) == 34, "Q8_0 block");
+static_assert(sizeof(struct glint_block_q4_0) == 18, "Q4_0 block");
+static_assert(sizeof(struct glint_block_q4_1) == 20, "Q4_1 block");
+static_assert(sizeof(struct glint_block_q5_0) == 22, "Q5_0 block");
+static_assert(sizeof(struct glint_block_q5_1) == 24, "Q5_1 block");
+static_assert(sizeof(struct glint_block_q2_k) == 84, "Q2_K block");
+static_assert(sizeof(struct glint_block_q3_k) == 110, "Q3_K block");
+static_assert(sizeof(struct glint_block_q4_k) == 144, "Q4_K block");
+static_assert(sizeof(struct glint_block_q5_k) == 176, "Q5_K block");
+static_assert(sizeof(struct glint_block_q6_k) == 210, "Q6_K block");
 
 // Scale and min (0..63) of sub-block j (0..7) of Q4_K and Q5_K.
 struct glint_scale_min {

@@ -110,6 +110,7 @@ struct glint_engine_params golden_params(const struct golden *golden, const char
     struct glint_engine_params params = glint_engine_params_default();
     params.model_path = golden->gguf;
     params.cpu_tier = tier;
+    params.device = getenv("GLINT_TEST_DEVICE"); // tools/cuda_check.sh
     params.n_threads = 2;
     params.n_context = 2048;
     params.cache_type_k = params.cache_type_v = "f32";

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# Decides whether the CUDA backend is built, and sets GLINT_HAS_CUDA. The runtime is linked
+# statically and looks for the driver when it is first called, so the program starts without one.
+# Builds with sanitizers leave it out: they cannot see device memory (tests/cuda has an emulator).
+set(GLINT_HAS_CUDA OFF)
+if(GLINT_CUDA STREQUAL "OFF" OR GLINT_SANITIZE OR GLINT_FUZZ)
+    return()
+endif()
+find_program(GLINT_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin
+    PATHS /usr/local/cuda/bin)
+if(NOT GLINT_NVCC)
+    if(GLINT_CUDA STREQUAL "ON")
+        message(FATAL_ERROR "GLINT_CUDA is ON, but nvcc was not found")
+    endif()
+    message(STATUS "nvcc was not found: no CUDA backend")
+    return()
+endif()
+set(CMAKE_CUDA_COMPILER ${GLINT_NVCC})
+if(GLINT_CUDA_ARCHS)
+    set(CMAKE_CUDA_ARCHITECTURES ${GLINT_CUDA_ARCHS})
+else()
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+        OUTPUT_VARIABLE found RESULT_VARIABLE failed ERROR_QUIET)
+    string(REGEX MATCHALL "[0-9]+[.][0-9]" found "${found}")
+    list(REMOVE_DUPLICATES found)
+    string(REPLACE "." "" found "${found}")
+    if(failed OR NOT found)
+        set(found 90)
+    endif()
+    list(TRANSFORM found APPEND "-real")
+    set(CMAKE_CUDA_ARCHITECTURES ${found})
+endif()
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+find_package(CUDAToolkit REQUIRED)
+set(GLINT_HAS_CUDA ON)
+message(STATUS "CUDA backend for ${CMAKE_CUDA_ARCHITECTURES}")
