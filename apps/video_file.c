@@ -9,11 +9,32 @@
 
 enum { MAX_SIDE = 16384, SELECT_BYTES = 4096, TEXT_BYTES = 2000, SECONDS = 600 };
 
+// Containers that hold their frames themselves. Of ffmpeg's others some are lists of names (concat,
+// hls, dash, ...): such a file would have it read whatever lies on this machine.
+#define CONTAINERS                                                                                 \
+    "mov,matroska,avi,asf,flv,ogg,mpegts,mpeg,mpegvideo,m4v,h264,hevc,obu,ivf,gif,apng,mjpeg,mxf," \
+    "nut,yuv4mpegpipe"
+
 static enum glint_status fail(struct glint_error *err, enum glint_status status, const char *path,
                               const char *what) {
     *err = (struct glint_error){.status = status};
     snprintf(err->text, sizeof err->text, "%s: %s", path, what);
     return status;
+}
+
+// The first line of what a tool said, without the address of a structure and the file's name that
+// it begins with; neither is of use to who sent the file. Returns its length.
+static int plain_words(const char **words, const char *path) {
+    const char *end;
+    if (**words == '[' && (end = strstr(*words, "] ")))
+        *words = end + 2;
+    size_t n = strlen(path);
+    if (strncmp(*words, "file:", 5) == 0 && strncmp(*words + 5, path, n) == 0 &&
+        strncmp(*words + 5 + n, ": ", 2) == 0)
+        *words += 5 + n + 2;
+    if (strncmp(*words, "Format not on whitelist", 23) == 0)
+        *words = "not a video format that glint opens";
+    return (int)strcspn(*words, "\n");
 }
 
 // The child did not do its work: why.
@@ -23,7 +44,7 @@ static enum glint_status refuse(struct glint_error *err, const char *path, const
     if (glint_child_is_stopped(child))
         return fail(err, GLINT_E_CANCELLED, path, "cancelled");
     const char *words = child->n_words > 0 ? child->words : "not a video it can read";
-    int n = (int)strcspn(words, "\n");
+    int n = plain_words(&words, path);
     snprintf(what, sizeof what, "%s: %.*s", tool, n, words);
     return fail(err, GLINT_E_FORMAT, path, what);
 }
@@ -53,7 +74,9 @@ static enum glint_status count(const char *path, const char *url,
                                 "-v",
                                 "error",
                                 "-protocol_whitelist",
-                                "file,pipe",
+                                "file",
+                                "-format_whitelist",
+                                CONTAINERS,
                                 "-select_streams",
                                 "v:0",
                                 "-count_packets",
@@ -122,11 +145,35 @@ static bool start(struct glint_video_file *video, const char *url,
         at += (size_t)snprintf(select + at, sizeof select - at, "%seq(n\\,%lld)", i ? "+" : "",
                                (long long)video->index[i]);
     snprintf(select + at, sizeof select - at, "'");
-    const char *const argv[] = {
-        "ffmpeg",    "-nostdin", "-v",   "error",      "-threads", "1",    "-protocol_whitelist",
-        "file,pipe", "-i",       url,    "-map",       "0:v:0",    "-an",  "-sn",
-        "-dn",       "-vf",      select, "-vsync",     "0",        "-c:v", "ppm",
-        "-pix_fmt",  "rgb24",    "-f",   "image2pipe", "pipe:1",   NULL};
+    const char *const argv[] = {"ffmpeg",
+                                "-nostdin",
+                                "-v",
+                                "error",
+                                "-threads",
+                                "1",
+                                "-protocol_whitelist",
+                                "file",
+                                "-format_whitelist",
+                                CONTAINERS,
+                                "-i",
+                                url,
+                                "-map",
+                                "0:v:0",
+                                "-an",
+                                "-sn",
+                                "-dn",
+                                "-vf",
+                                select,
+                                "-vsync",
+                                "0",
+                                "-c:v",
+                                "ppm",
+                                "-pix_fmt",
+                                "rgb24",
+                                "-f",
+                                "image2pipe",
+                                "pipe:1",
+                                NULL};
     return glint_child_start(&video->child, argv, SECONDS, stop);
 }
 

@@ -6,6 +6,7 @@ import base64
 import http.server
 import json
 import os
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -211,6 +212,25 @@ class Videos(unittest.TestCase):
                 self.ask(server, folder)
                 left = [name for name in os.listdir(folder) if name.startswith("glint-video")]
                 self.assertEqual(left, [])
+            finally:
+                self.assertEqual(server.stop()[0], 0)
+
+    @unittest.skipUnless(shutil.which("ffprobe") and shutil.which("ffmpeg"), "no ffmpeg here")
+    def test_lists_of_files(self):
+        """A file that only names others must not have them read."""
+        gif = os.path.join(ROOT, "tests/data/pictures/animated.gif")
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(gif, os.path.join(folder, "other.gif"))
+            server = Server("--video-summed", env={"TMPDIR": folder})
+            try:
+                def message(data):
+                    return [{"role": "user", "content": [
+                        {"type": "video_url", "video_url": data_url(data)}]}]
+                with open(gif, "rb") as file:
+                    server.chat(message(file.read()), max_tokens=1)
+                error = server.ask("/v1/chat/completions", {"messages": message(
+                    b"ffconcat version 1.0\nfile other.gif\n")}, expect=400)["error"]
+                self.assertIn("not a video format", error["message"])
             finally:
                 self.assertEqual(server.stop()[0], 0)
 
