@@ -21,7 +21,7 @@ static const struct command commands[] = {
     {"chat", "a conversation in the terminal", glint_cmd_chat},
     {"run", "one answer to one prompt", glint_cmd_run},
 #ifdef GLINT_SERVER
-    {"serve", "an HTTP server for OpenAI's and Anthropic's clients", glint_cmd_serve},
+    {"serve", "an HTTP server for OpenAI's, Anthropic's and Ollama's clients", glint_cmd_serve},
 #endif
     {"inspect", "what a GGUF file holds and the memory it needs", glint_cmd_inspect},
     {"convert", "official Hugging Face folder to GGUF", glint_cmd_convert},
