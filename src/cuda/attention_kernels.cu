@@ -58,7 +58,8 @@ static __device__ const char *page_run(const struct glint_cuda_attention *op,
 
 // Dot products of one key with the block's query vectors. Channels past the last multiple of four
 // come one by one.
-static __device__ void score_key(float score[GLINT_CUDA_HEADS], int dtype, const char *key,
+template <int HEADS>
+static __device__ void score_key(float score[HEADS], int dtype, const char *key,
                                  const float (*q)[GLINT_CUDA_MAX_DIM], int dim) {
     int d = 0;
     if (dim % 4 == 0)
@@ -66,7 +67,7 @@ static __device__ void score_key(float score[GLINT_CUDA_HEADS], int dtype, const
         for (; d < dim; d += 4) {
             float4 k = load_four(dtype, key, d);
 #pragma unroll
-            for (int h = 0; h < GLINT_CUDA_HEADS; h++) {
+            for (int h = 0; h < HEADS; h++) {
                 float4 v = *(const float4 *)(const void *)&q[h][d];
                 score[h] = fmaf(v.x, k.x, score[h]);
                 score[h] = fmaf(v.y, k.y, score[h]);
@@ -76,19 +77,21 @@ static __device__ void score_key(float score[GLINT_CUDA_HEADS], int dtype, const
         }
     for (; d < dim; d++) {
         float k = load_one(dtype, key, d);
-        for (int h = 0; h < GLINT_CUDA_HEADS; h++)
+        for (int h = 0; h < HEADS; h++)
             score[h] = fmaf(q[h][d], k, score[h]);
     }
 }
 
-enum { N_WARP = GLINT_CUDA_THREADS / 32, HALF_HEADS = GLINT_CUDA_HEADS / 2 };
+enum { N_WARP = GLINT_CUDA_THREADS / 32 };
 
 // grid: split, KV head and eighth of its query heads, row
+template <int HEADS>
 static __global__ void __launch_bounds__(GLINT_CUDA_THREADS)
     attention(struct glint_cuda_attention op) {
-    __shared__ __align__(16) float q[GLINT_CUDA_HEADS][GLINT_CUDA_MAX_DIM];
-    __shared__ float weight[GLINT_CUDA_HEADS][GLINT_CUDA_SPLIT];
-    __shared__ float per_warp[GLINT_CUDA_HEADS][N_WARP];
+    const int HALF_HEADS = HEADS / 2;
+    __shared__ __align__(16) float q[HEADS][GLINT_CUDA_MAX_DIM];
+    __shared__ float weight[HEADS][GLINT_CUDA_SPLIT];
+    __shared__ float per_warp[HEADS][N_WARP];
     const struct glint_cuda_ref *ref = &op.ref[blockIdx.z];
     struct range see = visible(ref, op.window);
     int first_split = see.begin / GLINT_CUDA_SPLIT, split = first_split + (int)blockIdx.x;
@@ -99,41 +102,40 @@ static __global__ void __launch_bounds__(GLINT_CUDA_THREADS)
     begin = begin > see.begin ? begin : see.begin;
     end = end < see.end ? end : see.end;
     int dim = op.plane.head_dim, group = op.n_head / op.plane.n_head_kv;
-    int n_chunk = (group + GLINT_CUDA_HEADS - 1) / GLINT_CUDA_HEADS;
-    int head_kv = (int)blockIdx.y / n_chunk,
-        in_group = (int)blockIdx.y % n_chunk * GLINT_CUDA_HEADS;
+    int n_chunk = (group + HEADS - 1) / HEADS;
+    int head_kv = (int)blockIdx.y / n_chunk, in_group = (int)blockIdx.y % n_chunk * HEADS;
     int head = head_kv * group + in_group;
-    int n_head = group - in_group < GLINT_CUDA_HEADS ? group - in_group : GLINT_CUDA_HEADS;
+    int n_head = group - in_group < HEADS ? group - in_group : HEADS;
     int tid = (int)threadIdx.x, lane = tid % 32, warp = tid / 32;
     const float *from = op.q + ((int64_t)blockIdx.z * op.n_head + head) * dim;
-    for (int i = tid; i < GLINT_CUDA_HEADS * dim; i += GLINT_CUDA_THREADS)
+    for (int i = tid; i < HEADS * dim; i += GLINT_CUDA_THREADS)
         q[i / dim][i % dim] = i < n_head * dim ? from[i] : 0;
     __syncthreads();
-    float score[GLINT_CUDA_HEADS] = {};
+    float score[HEADS] = {};
     int t = origin + tid;
     bool seen = t >= begin && t < end;
     if (seen)
-        score_key(score, op.plane.dtype_k,
-                  page_run(&op, ref, split, 0, head_kv) + (uint64_t)tid * op.plane.row_bytes[0], q,
-                  dim);
+        score_key<HEADS>(
+            score, op.plane.dtype_k,
+            page_run(&op, ref, split, 0, head_kv) + (uint64_t)tid * op.plane.row_bytes[0], q, dim);
 #pragma unroll
-    for (int h = 0; h < GLINT_CUDA_HEADS; h++) {
+    for (int h = 0; h < HEADS; h++) {
         score[h] = seen ? score[h] * op.scale : -INFINITY;
         float largest = glint_warp_max(score[h]);
         if (lane == 0)
             per_warp[h][warp] = largest;
     }
     __syncthreads();
-    float largest[GLINT_CUDA_HEADS];
+    float largest[HEADS];
 #pragma unroll
-    for (int h = 0; h < GLINT_CUDA_HEADS; h++) {
+    for (int h = 0; h < HEADS; h++) {
         largest[h] = per_warp[h][0];
         for (int w = 1; w < N_WARP; w++)
             largest[h] = fmaxf(largest[h], per_warp[h][w]);
     }
     __syncthreads();
 #pragma unroll
-    for (int h = 0; h < GLINT_CUDA_HEADS; h++) {
+    for (int h = 0; h < HEADS; h++) {
         float value = seen ? expf(score[h] - largest[h]) : 0;
         weight[h][tid] = value;
         value = glint_warp_sum(value);
@@ -148,7 +150,7 @@ static __global__ void __launch_bounds__(GLINT_CUDA_THREADS)
         float total = 0, most = 0;
         for (int w = 0; w < N_WARP; w++)
             total += per_warp[tid][w];
-        for (int h = 0; h < GLINT_CUDA_HEADS; h++)
+        for (int h = 0; h < HEADS; h++)
             most = h == tid ? largest[h] : most;
         part[tid * stride + dim] = most;
         part[tid * stride + dim + 1] = total;
@@ -196,6 +198,9 @@ static __global__ void attention_merge(struct glint_cuda_attention op) {
 }
 
 extern "C" void glint_cuda_init_attention(struct glint_cuda_kernels *kernels) {
-    kernels->attention = GLINT_CUDA_KERNEL(attention, struct glint_cuda_attention);
+    kernels->attention =
+        GLINT_CUDA_KERNEL(attention<GLINT_CUDA_HEADS>, struct glint_cuda_attention);
+    kernels->attention_few =
+        GLINT_CUDA_KERNEL(attention<GLINT_CUDA_HEADS_FEW>, struct glint_cuda_attention);
     kernels->attention_merge = GLINT_CUDA_KERNEL(attention_merge, struct glint_cuda_attention);
 }

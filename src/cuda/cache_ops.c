@@ -105,7 +105,9 @@ static int round_splits(int n) {
 static void attention(struct glint_backend *backend, const struct glint_op_attention *op) {
     struct glint_cuda *cuda = glint_cuda_of(backend);
     int dim = op->plane->head_dim, group = op->n_head / op->plane->n_head_kv;
-    int n_chunk = (group + GLINT_CUDA_HEADS - 1) / GLINT_CUDA_HEADS;
+    bool few = op->n <= GLINT_CUDA_FEW_ROWS; // more blocks then; the bits are the same
+    int heads = few ? GLINT_CUDA_HEADS_FEW : GLINT_CUDA_HEADS;
+    int n_chunk = (group + heads - 1) / heads;
     for (int at = 0, n; at < op->n; at += n) {
         int most = 1; // rows from `at` on, as many as the scratch holds
         int n_split = n_split_of(op->ref + at, op->window);
@@ -134,7 +136,7 @@ static void attention(struct glint_backend *backend, const struct glint_op_atten
                                               .window = op->window,
                                               .scale = op->scale};
         size_t bytes = GLINT_CUDA_END(struct glint_cuda_attention, scale);
-        glint_cuda_push(cuda, cuda->kernels.attention,
+        glint_cuda_push(cuda, few ? cuda->kernels.attention_few : cuda->kernels.attention,
                         &(struct glint_cuda_shape){
                             .op = "attention",
                             .grid = {(unsigned)params.n_split,

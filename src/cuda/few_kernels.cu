@@ -101,25 +101,23 @@ static __device__ void multiply_range(float acc[N_TILE][4], const struct glint_c
     struct glint_x_block x = {(const uint4 *)(const void *)op->x.half + begin * 8 * step + lane,
                               op->x.sum + (int64_t)begin * 24 * op->x.n_token + lane % 4 * 2,
                               op->x.n_token, N_TILE > 1 || lane / 4 < op->n};
-    glint_tile_words<DTYPE> words;
-    glint_load_tile<DTYPE>(&words, tile, lane);
-    for (int s = begin; s < end; s++) {
-        glint_tile_words<DTYPE> next = words;
-        tile += layout::BYTES;
-        if (s + 1 < end)
-            glint_load_tile<DTYPE>(&next, tile, lane);
+    for (int s = begin; s < end; s++, tile += layout::BYTES) {
+        // Other warps compute while these loads are on their way.
+        glint_tile_words<DTYPE> words;
+        glint_load_tile<DTYPE>(&words, tile, lane);
 #pragma unroll
         for (int b = 0; b < 8; b++) {
             glint_multiply_32<DTYPE, N_TILE>(acc, &words, b, x);
             x.half += step;
             x.sum += 3 * op->x.n_token;
         }
-        words = next;
     }
 }
 
 template <int N_TILE>
-static __global__ void __launch_bounds__(GLINT_CUDA_THREADS, N_TILE > 2 ? 1 : 2)
+static __global__ void __launch_bounds__(GLINT_CUDA_THREADS, N_TILE > 2    ? 1
+                                                             : N_TILE == 1 ? 3
+                                                                           : 2)
     product_few(struct glint_cuda_product op) {
     __shared__ float part[GLINT_PACKED_RANGES][8 * N_TILE][GLINT_PACKED_ROWS];
     int m = 0;

@@ -106,8 +106,10 @@ struct glint_cuda_store {
 };
 
 enum {
-    GLINT_CUDA_SPLIT = 256, // keys of one partial softmax; borders are multiples in position
-    GLINT_CUDA_HEADS = 8,   // query heads of one block of the attention kernel
+    GLINT_CUDA_SPLIT = 256,   // keys of one partial softmax; borders are multiples in position
+    GLINT_CUDA_HEADS = 8,     // query heads of one block of the attention kernel
+    GLINT_CUDA_HEADS_FEW = 2, // the same when there are few rows
+    GLINT_CUDA_FEW_ROWS = 4,
     GLINT_CUDA_MAX_DIM = 256,
 };
 
@@ -130,7 +132,7 @@ struct glint_cuda_kernels {
     const void *pack, *round, *exact;
     const void *product_few[3]; // up to 8, 16, 32 rows
     const void *product_many;
-    const void *attention, *attention_merge;
+    const void *attention, *attention_few, *attention_merge;
 };
 // One function a CUDA file.
 void glint_cuda_init_rows(struct glint_cuda_kernels *kernels);

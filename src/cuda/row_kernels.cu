@@ -7,12 +7,24 @@
 
 // ---- norms ----------------------------------------------------------------------------------
 
+// Many loads at once: one block a row waits for memory more than it computes.
 static __device__ float inverse_rms(const float *x, float epsilon, int width, float *scratch) {
     float sum = 0;
-    for (int c = (int)threadIdx.x; c < width; c += GLINT_CUDA_ROW_THREADS)
-        sum = fmaf(x[c], x[c], sum);
+    if (width % 4 == 0 && (uintptr_t)x % 16 == 0) {
+#pragma unroll 4
+        for (int c = 4 * (int)threadIdx.x; c < width; c += 4 * GLINT_CUDA_ROW_THREADS) {
+            float4 v = *(const float4 *)(const void *)(x + c);
+            sum = fmaf(v.x, v.x, sum);
+            sum = fmaf(v.y, v.y, sum);
+            sum = fmaf(v.z, v.z, sum);
+            sum = fmaf(v.w, v.w, sum);
+        }
+    } else {
+        for (int c = (int)threadIdx.x; c < width; c += GLINT_CUDA_ROW_THREADS)
+            sum = fmaf(x[c], x[c], sum);
+    }
     sum = glint_block_sum(sum, scratch);
-    return (float)(1 / sqrt((double)sum / width + (double)epsilon));
+    return 1 / sqrtf(sum / (float)width + epsilon);
 }
 
 static __global__ void rms_norm(struct glint_op_rms_norm op) {
@@ -20,6 +32,7 @@ static __global__ void rms_norm(struct glint_op_rms_norm op) {
     const float *x = op.x + (int64_t)blockIdx.x * op.width;
     float *out = op.out + (int64_t)blockIdx.x * op.width;
     float inverse = inverse_rms(x, op.epsilon, op.width, scratch);
+#pragma unroll 8
     for (int c = (int)threadIdx.x; c < op.width; c += GLINT_CUDA_ROW_THREADS)
         out[c] = x[c] * inverse * (op.gain ? op.gain[c] : 1);
 }
@@ -29,6 +42,7 @@ static __global__ void add_rms_norm(struct glint_op_add_rms_norm op) {
     const float *y = op.y + (int64_t)blockIdx.x * op.width;
     float *h = op.h + (int64_t)blockIdx.x * op.width;
     float inverse = inverse_rms(y, op.epsilon, op.width, scratch);
+#pragma unroll 8
     for (int c = (int)threadIdx.x; c < op.width; c += GLINT_CUDA_ROW_THREADS)
         h[c] += y[c] * inverse * op.gain[c];
 }
