@@ -83,16 +83,18 @@ static void test_frames(void **state) {
     glint_video_close(&video);
 }
 
-// What ffmpeg is told: the frames by number, the file by its name alone, no other protocol.
+// What ffmpeg is told: the frames by number, the file by its name alone, no other protocol, only
+// containers that hold their frames.
 static void test_arguments(void **state) {
     (void)state;
     struct glint_video_file video;
     struct glint_error error = {0};
     scripts(PROBE, "echo \"$*\" >&2; exit 1");
     assert_int_equal(glint_video_open(&video, video_path, NULL, &error), GLINT_E_FORMAT);
-    static const char *const parts[] = {"-protocol_whitelist file,pipe", "-i file:/",
+    static const char *const parts[] = {"-protocol_whitelist file -", "-format_whitelist mov,",
+                                        "-i file:/",
                                         "select='eq(n\\,0)+eq(n\\,6)+eq(n\\,12)+eq(n\\,19)'"};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (!strstr(error.text, parts[i]))
             fail_msg("\"%s\" lacks \"%s\"", error.text, parts[i]);
 }
