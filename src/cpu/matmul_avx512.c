@@ -24,30 +24,61 @@ static inline uint32_t largest_magnitude(const float *x) {
     return _mm512_reduce_max_epu32(bits);
 }
 
-// Lanes 8, 4, 2, 1 apart, in this order.
-static inline float add_lanes(__m512 x) {
-    __m256 a = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
-    __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
-    b = _mm_add_ss(b, _mm_movehdup_ps(b));
-    return _mm_cvtss_f32(b);
+// In all four lanes of part i the sum of x[i]: its lanes 8, 4, 2, 1 apart, in this order.
+static inline __m512 add_lanes(const __m512 x[4]) {
+    __m512 left = _mm512_add_ps(_mm512_shuffle_f32x4(x[0], x[1], 0x44),
+                                _mm512_shuffle_f32x4(x[0], x[1], 0xee));
+    __m512 right = _mm512_add_ps(_mm512_shuffle_f32x4(x[2], x[3], 0x44),
+                                 _mm512_shuffle_f32x4(x[2], x[3], 0xee));
+    __m512 sum = _mm512_add_ps(_mm512_shuffle_f32x4(left, right, 0x88),
+                               _mm512_shuffle_f32x4(left, right, 0xdd));
+    sum = _mm512_add_ps(sum, _mm512_permute_ps(sum, 0x4e));
+    return _mm512_add_ps(sum, _mm512_permute_ps(sum, 0xb1));
 }
 
-static inline struct glint_rounding round_block(int8_t *q, int32_t *sum, const float *x,
-                                                float factor) {
-    __m512 inverse = _mm512_set1_ps(factor);
-    __m512 low = _mm512_mul_ps(_mm512_loadu_ps(x), inverse);
-    __m512 high = _mm512_mul_ps(_mm512_loadu_ps(x + 16), inverse);
-    __m512i low_q = _mm512_cvtps_epi32(low), high_q = _mm512_cvtps_epi32(high);
-    _mm_storeu_si128((__m128i *)(void *)q, _mm512_cvtepi32_epi8(low_q));
-    _mm_storeu_si128((__m128i *)(void *)(q + 16), _mm512_cvtepi32_epi8(high_q));
-    sum[0] = _mm512_reduce_add_epi32(low_q);
-    sum[1] = _mm512_reduce_add_epi32(high_q);
-    __m512i square =
-        _mm512_add_epi32(_mm512_mullo_epi32(low_q, low_q), _mm512_mullo_epi32(high_q, high_q));
-    __m512 product = _mm512_fmadd_ps(high, _mm512_cvtepi32_ps(high_q),
-                                     _mm512_mul_ps(low, _mm512_cvtepi32_ps(low_q)));
-    return glint_rounding_of(add_lanes(product), _mm512_reduce_add_epi32(square), factor);
+// Lane 0 of each part.
+static inline __m128 part_heads(__m512 x) {
+    const __m512i head = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    return _mm512_castps512_ps128(_mm512_permutexvar_ps(head, x));
+}
+
+// Four inverses side by side, one in each part. The squares' sums are whole numbers below 2^24.
+#define ROUND_BEST
+static inline float round_best(int8_t *q, int32_t *sum, const float *x, float max) {
+    __m512 low = _mm512_loadu_ps(x), high = _mm512_loadu_ps(x + 16);
+    float inverse[GLINT_ROUND_TRIES], score[4], scale[4];
+    __m512 product[GLINT_ROUND_TRIES], square[GLINT_ROUND_TRIES];
+#pragma GCC unroll 4
+    for (int c = 0; c < GLINT_ROUND_TRIES; c++) {
+        inverse[c] = glint_round_inverse(c, max);
+        __m512 factor = _mm512_set1_ps(inverse[c]);
+        __m512 a = _mm512_mul_ps(low, factor), b = _mm512_mul_ps(high, factor);
+        __m512 round_a = _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        __m512 round_b = _mm512_roundscale_ps(b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        product[c] = _mm512_fmadd_ps(b, round_b, _mm512_mul_ps(a, round_a));
+        square[c] = _mm512_fmadd_ps(round_b, round_b, _mm512_mul_ps(round_a, round_a));
+    }
+    // glint_rounding_of
+    __m128 factor = _mm_loadu_ps(inverse), squares = part_heads(add_lanes(square));
+    __m128 fit = _mm_div_ps(part_heads(add_lanes(product)), squares);
+    _mm_storeu_ps(scale, _mm_div_ps(fit, factor));
+    _mm_storeu_ps(
+        score, _mm_div_ps(_mm_mul_ps(_mm_mul_ps(fit, fit), squares), _mm_mul_ps(factor, factor)));
+    int best = 0;
+    for (int c = 1; c < GLINT_ROUND_TRIES; c++)
+        best = score[c] > score[best] ? c : best;
+    __m512 best_factor = _mm512_set1_ps(inverse[best]);
+    __m256i all = _mm256_inserti128_si256(
+        _mm256_castsi128_si256(
+            _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(low, best_factor)))),
+        _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(high, best_factor))), 1);
+    _mm256_storeu_si256((__m256i *)(void *)q, all);
+    __m256i eights =
+        _mm256_sad_epu8(_mm256_xor_si256(all, _mm256_set1_epi8(-128)), _mm256_setzero_si256());
+    __m256i sums = _mm256_add_epi64(eights, _mm256_unpackhi_epi64(eights, eights));
+    sum[0] = _mm_cvtsi128_si32(_mm256_castsi256_si128(sums)) - 16 * 128;
+    sum[1] = _mm_cvtsi128_si32(_mm256_extracti128_si256(sums, 1)) - 16 * 128;
+    return scale[best];
 }
 
 #include "cpu/quantize_tmpl.h"

@@ -184,13 +184,18 @@ static void multiply_step(const struct pass *pass, const struct group *group, in
         kernels->multiply[pass->kind.class](&job);
 }
 
-static void store_panel(const struct pass *pass, const float *acc, int64_t i_panel) {
+// Row by row, so that what is written lies together.
+static void store_group(const struct pass *pass, const struct group *group) {
     const struct chunk *chunk = pass->chunk;
-    int64_t row = panel_row(pass, i_panel), left = pass->end - row;
-    size_t n_row = (size_t)(left < GLINT_PANEL_ROWS ? left : GLINT_PANEL_ROWS);
-    for (int t = 0; t < chunk->n; t++)
-        memcpy(pass->out + (chunk->begin + t) * pass->w->n_row + row,
-               acc + (size_t)t * GLINT_PANEL_ROWS, n_row * sizeof *acc);
+    int64_t row = panel_row(pass, group->begin), left = pass->end - row;
+    size_t panel_floats = (size_t)chunk->n * GLINT_PANEL_ROWS;
+    for (int t = 0; t < chunk->n; t++) {
+        const float *acc = pass->worker->acc + (size_t)t * GLINT_PANEL_ROWS;
+        float *out = pass->out + (chunk->begin + t) * pass->w->n_row + row;
+        for (int64_t n = left; n > 0 && n > left - group->n_panel * GLINT_PANEL_ROWS;
+             n -= GLINT_PANEL_ROWS, acc += panel_floats, out += GLINT_PANEL_ROWS)
+            memcpy(out, acc, (size_t)(n < GLINT_PANEL_ROWS ? n : GLINT_PANEL_ROWS) * sizeof *acc);
+    }
 }
 
 // Panels of one group share each stretch of x while it is in the cache.
@@ -200,8 +205,7 @@ static void multiply_group(const struct pass *pass, const struct group *group) {
     memset(acc, 0, (size_t)group->n_panel * panel_floats * sizeof(float));
     for (int i = 0; i < group->n_panel * pass->chunk->n_stretch; i++)
         multiply_step(pass, group, i);
-    for (int p = 0; p < group->n_panel; p++)
-        store_panel(pass, acc + (size_t)p * panel_floats, group->begin + p);
+    store_group(pass, group);
 }
 
 static void multiply_matrix(const struct chunk *chunk, int i_matrix, int i_worker, int n_workers) {
