@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_pool.c — what handing work to the team costs: an empty run, an empty run that finds the
-// workers asleep, and one barrier. Usage: bench_pool [THREADS]. Medians of 9, in microseconds.
+// bench_pool.c — what handing work to the team costs: an empty run, and one that finds the workers
+// asleep. Usage: bench_pool [THREADS]. Medians of 9, in microseconds.
 #include "base/clock.h"
 #include "base/pool.h"
 
@@ -8,19 +8,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { N_SAMPLE = 9, N_RUN = 20000, N_SLEEPY = 100, N_BARRIER = 20000 };
+enum { N_SAMPLE = 9, N_RUN = 20000, N_SLEEPY = 100 };
 
 static void nothing(void *context, int i_worker, int n_workers) {
     (void)context;
     (void)i_worker;
     (void)n_workers;
-}
-
-static void barriers(void *context, int i_worker, int n_workers) {
-    (void)i_worker;
-    (void)n_workers;
-    for (int i = 0; i < N_BARRIER; i++)
-        glint_pool_barrier(context);
 }
 
 static double run_us(struct glint_pool *pool) {
@@ -40,12 +33,6 @@ static double sleepy_us(struct glint_pool *pool) {
         total += glint_clock_ms() - start;
     }
     return total * 1e3 / N_SLEEPY;
-}
-
-static double barrier_us(struct glint_pool *pool) {
-    double start = glint_clock_ms();
-    glint_pool_run(pool, barriers, pool);
-    return (glint_clock_ms() - start) * 1e3 / N_BARRIER;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -74,7 +61,6 @@ int main(int argc, char **argv) {
     printf("%d threads\n", n_workers);
     report("run", run_us, pool);
     report("run from sleep", sleepy_us, pool);
-    report("barrier", barrier_us, pool);
     glint_pool_close(&pool);
     return 0;
 }

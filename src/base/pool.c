@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// pool.c — the team waits on three words: `epoch` (a run has begun), `done` (its last worker has
-// finished) and `phase` (a barrier has opened). Each is a number that moves on; waiting means
-// spinning for a while, because a step posts a run every few microseconds, then sleeping, because
-// a server is idle most of the time.
+// pool.c — the team waits on two words: `epoch` (a run has begun) and `done` (its last share is
+// finished). Each is a number that moves on; waiting means spinning for a while, because a step
+// posts a run every few microseconds, then sleeping, because a server is idle most of the time.
+//
+// A run has one share a worker. Whoever moves a share's `taken` on to the run's epoch executes it:
+// its worker, or the caller, which after its own share goes through those that nobody has begun.
+// So a worker that the system lets wait (a busy machine) costs its help, not its delay.
 //
 // Order. A word is moved on with a sequentially consistent store and read likewise before
 // sleeping: either the mover sees the sleeper and wakes it, or the sleeper sees the new value.
@@ -23,23 +26,21 @@ enum { MAX_WORKERS = 4096, SPINS_PER_LOOK = 64 };
 static const double SPIN_MS = 0.05;
 
 struct worker {
+    _Alignas(64) atomic_uint taken; // epoch of the last run whose share was begun
     struct glint_pool *pool;
     pthread_t thread;
     int i_worker;
 };
 
-// A count and the word that its last arrival moves on share a cache line: one transfer less on
-// the way of a barrier (0.23 us instead of 0.47 with two threads). Otherwise what different
-// threads write is kept apart.
+// A count and the word that its last arrival moves on share a cache line: one transfer less.
+// Otherwise what different threads write is kept apart.
 struct glint_pool {
     _Alignas(64) atomic_uint epoch;
     glint_pool_fn fn; // of the current run; written before epoch moves on
     void *context;
-    bool quit; // likewise: the run that ends the workers
+    atomic_bool quit; // likewise: the run that ends the workers
     _Alignas(64) atomic_uint done;
-    atomic_int n_running; // workers that have not finished the current run
-    _Alignas(64) atomic_uint phase;
-    atomic_int n_arrived;             // at the current barrier
+    atomic_int n_running;             // shares of the current run that are not finished
     _Alignas(64) atomic_int n_asleep; // threads in or about to enter pthread_cond_wait
     pthread_mutex_t mutex;
     pthread_cond_t moved; // some word has moved on
@@ -89,23 +90,36 @@ static void wait_past(struct glint_pool *pool, atomic_uint *word, unsigned old) 
     pthread_mutex_unlock(&pool->mutex);
 }
 
+// Executes a share of the run `epoch` unless somebody has begun it. A thread that comes late finds
+// that it was, also when other runs have followed: fn and context are read only by who holds a
+// share of their run, which cannot end meanwhile.
+static void try_share(struct glint_pool *pool, struct worker *worker, unsigned epoch) {
+    unsigned before = epoch - 1;
+    // Acquire and release order fn's writes to memory of this share between runs.
+    if (!atomic_compare_exchange_strong_explicit(&worker->taken, &before, epoch,
+                                                 memory_order_acq_rel, memory_order_relaxed))
+        return;
+    pool->fn(pool->context, worker->i_worker, pool->n_workers);
+    // Release hands over this share's results; acquire lets the last one pass on all of them.
+    if (atomic_fetch_sub_explicit(&pool->n_running, 1, memory_order_acq_rel) == 1)
+        move_on(pool, &pool->done);
+}
+
 static void *work(void *argument) {
     struct worker *worker = argument;
     struct glint_pool *pool = worker->pool;
-    for (unsigned seen = 0;; seen++) {
+    for (unsigned seen = 0;;) {
         wait_past(pool, &pool->epoch, seen);
-        if (pool->quit)
+        seen = atomic_load_explicit(&pool->epoch, memory_order_acquire);
+        if (atomic_load_explicit(&pool->quit, memory_order_relaxed)) // published by epoch
             return NULL;
-        pool->fn(pool->context, worker->i_worker, pool->n_workers);
-        // Release hands over this worker's results; acquire lets the last one pass on all of them.
-        if (atomic_fetch_sub_explicit(&pool->n_running, 1, memory_order_acq_rel) == 1)
-            move_on(pool, &pool->done);
+        try_share(pool, worker, seen);
     }
 }
 
 // Ends workers 1..n-1 and releases everything.
 static void dissolve(struct glint_pool *pool, int n) {
-    pool->quit = true;
+    atomic_store_explicit(&pool->quit, true, memory_order_relaxed);
     move_on(pool, &pool->epoch);
     for (int i = 1; i < n; i++)
         pthread_join(pool->workers[i].thread, NULL);
@@ -139,7 +153,8 @@ enum glint_status glint_pool_open(struct glint_pool **pool, int n_workers,
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int i = 1;
     for (; i < n_workers; i++) {
-        workers[i] = (struct worker){.pool = made, .i_worker = i};
+        workers[i].pool = made;
+        workers[i].i_worker = i;
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
             break;
     }
@@ -171,28 +186,23 @@ void glint_pool_run(struct glint_pool *pool, glint_pool_fn fn, void *context) {
         return;
     }
     unsigned done = atomic_load_explicit(&pool->done, memory_order_relaxed); // moved by a past run
+    // Only this thread moves epoch.
+    unsigned epoch = atomic_load_explicit(&pool->epoch, memory_order_relaxed) + 1;
     pool->fn = fn;
     pool->context = context;
     // Relaxed: published by epoch.
-    atomic_store_explicit(&pool->n_running, pool->n_workers - 1, memory_order_relaxed);
+    atomic_store_explicit(&pool->n_running, pool->n_workers, memory_order_relaxed);
     move_on(pool, &pool->epoch);
     fn(context, 0, pool->n_workers);
-    wait_past(pool, &pool->done, done);
-}
-
-void glint_pool_barrier(struct glint_pool *pool) {
-    if (pool->n_workers == 1)
-        return;
-    // Read before arriving: the phase cannot move on without this thread.
-    unsigned phase = atomic_load_explicit(&pool->phase, memory_order_relaxed);
-    // Release hands over this thread's writes; acquire lets the last one pass on all of them.
-    int before = atomic_fetch_add_explicit(&pool->n_arrived, 1, memory_order_acq_rel);
-    if (before + 1 < pool->n_workers) {
-        wait_past(pool, &pool->phase, phase);
-        return;
-    }
-    atomic_store_explicit(&pool->n_arrived, 0, memory_order_relaxed); // published by phase
-    move_on(pool, &pool->phase);
+    for (int i = 1; i < pool->n_workers; i++)
+        // Relaxed: only saves the exchange.
+        if (atomic_load_explicit(&pool->workers[i].taken, memory_order_relaxed) == epoch - 1)
+            try_share(pool, &pool->workers[i], epoch);
+    // Acquire: the results of the others.
+    if (atomic_fetch_sub_explicit(&pool->n_running, 1, memory_order_acq_rel) == 1)
+        atomic_fetch_add_explicit(&pool->done, 1, memory_order_relaxed); // nobody waits for it
+    else
+        wait_past(pool, &pool->done, done);
 }
 
 struct glint_range glint_pool_range(int64_t n, int64_t unit, int i_worker, int n_workers) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // pool.h — a fixed team of worker threads.
-// run() hands the same function to every member and returns when all are done. Which member
-// computes what is the caller's static split (glint_pool_range), so results do not depend on
-// timing. Workers spin briefly, then sleep.
+// run() divides a function into a share for each member and returns when all are done. What a
+// share computes is the caller's split (glint_pool_range, or a counter of its own when results do
+// not depend on who computes what). Workers spin briefly, then sleep; shares of workers that do not
+// come in time are executed by the caller.
 #ifndef GLINT_BASE_POOL_H
 #define GLINT_BASE_POOL_H
 
@@ -10,7 +11,8 @@
 
 struct glint_pool;
 
-// i_worker in [0, n_workers); the caller's thread is worker 0.
+// Share i_worker of [0, n_workers), called once a run; memory kept for a share is one thread's at a
+// time. A share must not wait for another: one thread may execute both.
 typedef void (*glint_pool_fn)(void *context, int i_worker, int n_workers);
 
 // n_workers >= 1; one means "on the caller's thread".
@@ -19,8 +21,6 @@ void glint_pool_close(struct glint_pool **pool);
 int glint_pool_n_workers(const struct glint_pool *pool);
 // Not reentrant: fn must not call run on the same pool.
 void glint_pool_run(struct glint_pool *pool, glint_pool_fn fn, void *context);
-// Waits until every worker of the current run has arrived here; for fn's of several phases.
-void glint_pool_barrier(struct glint_pool *pool);
 
 struct glint_range {
     int64_t begin, end;

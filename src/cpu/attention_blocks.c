@@ -302,14 +302,19 @@ static void merge_head(const struct attention_job *job, const struct rows *rows,
 static void attention_parts(void *context, int i_worker, int n_workers) {
     struct attention_job *job = context;
     struct worker *worker = &job->cpu->attention->worker[i_worker];
+    (void)n_workers;
     for (;;) {
         int unit = atomic_fetch_add_explicit(&job->next_unit, 1, memory_order_relaxed);
         if (unit >= job->n_unit)
-            break;
+            return;
         part_unit(job, unit, worker);
     }
-    if (n_workers > 1)
-        glint_pool_barrier(job->cpu->pool);
+}
+
+static void merge_parts(void *context, int i_worker, int n_workers) {
+    struct attention_job *job = context;
+    (void)i_worker;
+    (void)n_workers;
     for (;;) {
         int i = atomic_fetch_add_explicit(&job->next_merge, 1, memory_order_relaxed);
         int i_row = job->row_begin + i / job->op->n_head;
@@ -383,6 +388,8 @@ static void run_parts(struct attention_job *job, int most) {
         atomic_init(&job->next_unit, 0);
         atomic_init(&job->next_merge, 0);
         glint_pool_run(job->cpu->pool, attention_parts, job);
+        int64_t cycles = i_part * job->stride / 4;
+        glint_cpu_run(job->cpu, cycles, merge_parts, job);
     }
 }
 

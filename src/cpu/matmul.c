@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul.c — the matmul op: owns the state, divides the work, sends each matrix to the integer
-// path (matmul_quant.c) or the float path (matmul_float.c). Output rows are divided over the
-// workers; every output is computed by one thread in a fixed order.
+// matmul.c — the matmul op: owns the state, sends each matrix to the integer path (matmul_quant.c)
+// or the float path (matmul_float.c), which divide output rows over the workers; every output is
+// computed by one thread in a fixed order.
 #include "cpu/matmul.h"
 
 #include "base/alloc.h"
@@ -73,38 +73,28 @@ enum glint_status glint_cpu_matmul_bind(struct glint_cpu *cpu, struct glint_matr
     return GLINT_OK;
 }
 
-struct job {
-    struct glint_cpu *cpu;
-    const struct glint_op_matmul *op;
-};
-
 static bool by_float(const struct glint_op_matmul *op, int i_matrix) {
     return op->exact || glint_dtype_info((uint32_t)op->w[i_matrix]->dtype)->is_float;
 }
 
-static void multiply(void *context, int i_worker, int n_workers) {
-    const struct job *job = context;
-    const struct glint_op_matmul *op = job->op;
-    struct glint_op_matmul quant = *op; // the matrices of the integer path
-    quant.n_matrix = 0;
-    for (int m = 0; m < op->n_matrix; m++) {
-        if (by_float(op, m)) {
-            struct glint_range rows =
-                glint_pool_range(op->w[m]->n_row, GLINT_DOT_ROWS, i_worker, n_workers);
-            glint_matmul_float(job->cpu, op->w[m], op->out[m], op, rows, i_worker);
-        } else {
-            quant.w[quant.n_matrix] = op->w[m];
-            quant.out[quant.n_matrix++] = op->out[m];
-        }
-    }
-    if (quant.n_matrix > 0)
-        glint_matmul_quant(job->cpu, &quant, i_worker, n_workers);
+int64_t glint_matmul_work(const struct glint_op_matmul *op, int n) {
+    int64_t work = 0;
+    for (int m = 0; m < op->n_matrix; m++)
+        work += (int64_t)n * op->w[m]->n_row * op->w[m]->n_col / 16;
+    return work;
 }
 
 void glint_cpu_matmul(struct glint_backend *backend, const struct glint_op_matmul *op) {
-    struct job job = {glint_cpu_of(backend), op};
-    int64_t work = 0;
-    for (int m = 0; m < op->n_matrix; m++)
-        work += (int64_t)op->n * op->w[m]->n_row * op->w[m]->n_col / 16;
-    glint_cpu_run(job.cpu, work, multiply, &job);
+    struct glint_cpu *cpu = glint_cpu_of(backend);
+    struct glint_op_matmul path[2] = {*op, *op}; // the matrices of the integer and the float path
+    path[0].n_matrix = path[1].n_matrix = 0;
+    for (int m = 0; m < op->n_matrix; m++) {
+        struct glint_op_matmul *to = &path[by_float(op, m)];
+        to->w[to->n_matrix] = op->w[m];
+        to->out[to->n_matrix++] = op->out[m];
+    }
+    if (path[0].n_matrix > 0)
+        glint_matmul_quant(cpu, &path[0]);
+    if (path[1].n_matrix > 0)
+        glint_matmul_float(cpu, &path[1]);
 }

@@ -82,8 +82,10 @@ static void multiply_group(const struct block *block, struct glint_range rows) {
                 fold(acc + (size_t)(r - rows.begin) * row_floats + (size_t)t * GLINT_DOT_LANES);
 }
 
-void glint_matmul_float(struct glint_cpu *cpu, const struct glint_matrix *w, float *out,
-                        const struct glint_op_matmul *op, struct glint_range rows, int i_worker) {
+// Rows of one matrix for all of x.
+static void multiply_matrix(struct glint_cpu *cpu, const struct glint_op_matmul *op, int i_matrix,
+                            struct glint_range rows, int i_worker) {
+    const struct glint_matrix *w = op->w[i_matrix];
     struct block block = {
         .kernels = &cpu->matmul->kernels,
         .worker = &cpu->matmul->worker[i_worker],
@@ -91,7 +93,7 @@ void glint_matmul_float(struct glint_cpu *cpu, const struct glint_matrix *w, flo
         .info = glint_dtype_info((uint32_t)w->dtype),
     };
     for (int begin = 0; begin < op->n; begin += GLINT_DOT_TOKENS) {
-        block.out = out + begin * w->n_row;
+        block.out = op->out[i_matrix] + begin * w->n_row;
         block.x = op->x + begin * w->n_col;
         block.n = op->n - begin < GLINT_DOT_TOKENS ? op->n - begin : GLINT_DOT_TOKENS;
         // Few rows of x stay cached anyway: then the weights are read as few streams.
@@ -100,4 +102,22 @@ void glint_matmul_float(struct glint_cpu *cpu, const struct glint_matrix *w, flo
             multiply_group(&block,
                            (struct glint_range){r, r + step < rows.end ? r + step : rows.end});
     }
+}
+
+struct job {
+    struct glint_cpu *cpu;
+    const struct glint_op_matmul *op;
+};
+
+static void multiply_share(void *context, int i_worker, int n_workers) {
+    const struct job *job = context;
+    for (int m = 0; m < job->op->n_matrix; m++)
+        multiply_matrix(job->cpu, job->op, m,
+                        glint_pool_range(job->op->w[m]->n_row, GLINT_DOT_ROWS, i_worker, n_workers),
+                        i_worker);
+}
+
+void glint_matmul_float(struct glint_cpu *cpu, const struct glint_op_matmul *op) {
+    struct job job = {cpu, op};
+    glint_cpu_run(cpu, glint_matmul_work(op, op->n), multiply_share, &job);
 }

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul_quant.c — the integer path: x is rounded once for all matrices of the op, then each
-// worker walks its panels of 32 output rows, unpacking a tile pair and multiplying it with every
-// row of x. The weights are read once per chunk of GLINT_MATMUL_CHUNK rows of x.
+// matmul_quant.c — the integer path: x is rounded once for all matrices of the op, then workers
+// walk panels of 32 output rows, unpacking a tile pair and multiplying it with every row of x. The
+// weights are read once per chunk of GLINT_MATMUL_CHUNK rows of x. Workers claim stretches of
+// panels from a counter, so that one whose processor is busy with something else gets fewer.
 #include "cpu/matmul_state.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 // Steps from unpacking to prefetching: a step takes about 0.2 us for one row of x, memory answers
 // in 0.1 to 0.3 us.
 enum { AHEAD = 2 };
+
+enum {
+    CLAIMS_A_WORKER = 8,    // the last to finish is not alone for long
+    CLAIM_PRODUCTS = 65536, // at least: claiming costs little beside it
+};
 
 // A chunk of the op: rows [begin, begin + n) of x.
 struct chunk {
@@ -21,6 +28,8 @@ struct chunk {
     int n_kind;
     struct glint_weight_kind kind[GLINT_MATMUL_MAX];
     int kind_of[GLINT_MATMUL_MAX];
+    int64_t claim_panels; // of one matrix that a worker takes at a time
+    atomic_llong next_claim;
 };
 
 static bool same_bias(struct glint_weight_kind a, struct glint_weight_kind b) {
@@ -74,14 +83,15 @@ static void round_stretch(const struct chunk *chunk, int i_stretch, int i_token)
     }
 }
 
-static void round_rows(const struct chunk *chunk, int i_worker, int n_workers) {
+static void round_rows(void *context, int i_worker, int n_workers) {
+    const struct chunk *chunk = context;
     struct glint_range range =
         glint_pool_range((int64_t)chunk->n_stretch * chunk->n, 1, i_worker, n_workers);
     for (int64_t i = range.begin; i < range.end; i++)
         round_stretch(chunk, (int)(i / chunk->n), (int)(i % chunk->n));
 }
 
-// One matrix seen by one worker.
+// Rows of one matrix that one worker has claimed.
 struct pass {
     const struct chunk *chunk;
     const struct glint_matrix *w;
@@ -90,7 +100,7 @@ struct pass {
     struct glint_weight_kind kind;
     struct glint_matmul_worker *worker;
     size_t stretch_bytes; // of one row of a tile
-    int64_t begin, end;   // rows of the matrix that are this worker's
+    int64_t begin, end;   // rows of the matrix
 };
 
 // Steps of a group: stretch by stretch, panel by panel.
@@ -208,26 +218,35 @@ static void multiply_group(const struct pass *pass, const struct group *group) {
     store_group(pass, group);
 }
 
-static void multiply_matrix(const struct chunk *chunk, int i_matrix, int i_worker, int n_workers) {
+static int64_t panels_of(const struct glint_matrix *w) {
+    return (w->n_row + GLINT_PANEL_ROWS - 1) / GLINT_PANEL_ROWS;
+}
+
+static int64_t claims_of(const struct chunk *chunk, const struct glint_matrix *w) {
+    return (panels_of(w) + chunk->claim_panels - 1) / chunk->claim_panels;
+}
+
+// The i-th stretch of panels of a matrix.
+static void multiply_claim(const struct chunk *chunk, int i_matrix, int64_t i, int i_worker) {
     const struct glint_matrix *w = chunk->op->w[i_matrix];
     const struct glint_dtype_info *info = glint_dtype_info((uint32_t)w->dtype);
-    struct glint_range range = glint_pool_range(w->n_row, GLINT_PANEL_ROWS, i_worker, n_workers);
-    int k = chunk->kind_of[i_matrix];
+    int64_t begin = i * chunk->claim_panels * GLINT_PANEL_ROWS;
+    int64_t end = begin + chunk->claim_panels * GLINT_PANEL_ROWS;
     struct pass pass = {
         .chunk = chunk,
         .w = w,
         .out = chunk->op->out[i_matrix],
-        .bias = chunk->cpu->matmul->bias[k],
+        .bias = chunk->cpu->matmul->bias[chunk->kind_of[i_matrix]],
         .kind = glint_weight_kind(w->dtype),
         .worker = &chunk->cpu->matmul->worker[i_worker],
         .stretch_bytes = (size_t)GLINT_TILE_COLS / info->block_len * info->block_bytes,
-        .begin = range.begin,
-        .end = range.end,
+        .begin = begin,
+        .end = end < w->n_row ? end : w->n_row,
     };
     // While all of x fits in half the L2 cache there is nothing to share, and one panel at a
     // time keeps the weights one stream.
     bool small = (int64_t)chunk->n * chunk->n_col <= 512 * 1024;
-    int64_t n_panel = (range.end - range.begin + GLINT_PANEL_ROWS - 1) / GLINT_PANEL_ROWS;
+    int64_t n_panel = (pass.end - pass.begin + GLINT_PANEL_ROWS - 1) / GLINT_PANEL_ROWS;
     for (int64_t p = 0; p < n_panel;) {
         struct group group = {p, 1};
         if (!small)
@@ -238,20 +257,43 @@ static void multiply_matrix(const struct chunk *chunk, int i_matrix, int i_worke
     }
 }
 
-void glint_matmul_quant(struct glint_cpu *cpu, const struct glint_op_matmul *op, int i_worker,
-                        int n_workers) {
+static void multiply_claims(void *context, int i_worker, int n_workers) {
+    struct chunk *chunk = context;
+    (void)n_workers;
+    for (;;) {
+        // Relaxed: the counter alone is shared; the pool orders everything else.
+        int64_t i = atomic_fetch_add_explicit(&chunk->next_claim, 1, memory_order_relaxed);
+        int m = 0;
+        while (m < chunk->op->n_matrix && i >= claims_of(chunk, chunk->op->w[m]))
+            i -= claims_of(chunk, chunk->op->w[m++]);
+        if (m == chunk->op->n_matrix)
+            return;
+        multiply_claim(chunk, m, i, i_worker);
+    }
+}
+
+// Large enough to be worth a claim, small enough for everyone to get some.
+static void size_claims(struct chunk *chunk) {
+    int64_t total = 0;
+    for (int m = 0; m < chunk->op->n_matrix; m++)
+        total += panels_of(chunk->op->w[m]);
+    int64_t least = CLAIM_PRODUCTS / (GLINT_PANEL_ROWS * chunk->n_col * chunk->n) + 1;
+    int64_t panels = total / (chunk->cpu->n_workers * CLAIMS_A_WORKER);
+    panels = panels > least ? panels : least;
+    chunk->claim_panels =
+        (panels + GLINT_MATMUL_GROUP - 1) / GLINT_MATMUL_GROUP * GLINT_MATMUL_GROUP;
+    atomic_init(&chunk->next_claim, 0);
+}
+
+void glint_matmul_quant(struct glint_cpu *cpu, const struct glint_op_matmul *op) {
     struct chunk chunk = {.cpu = cpu, .op = op, .n_col = op->w[0]->n_col};
     chunk.n_stretch = (int)((chunk.n_col + GLINT_TILE_COLS - 1) / GLINT_TILE_COLS);
     find_kinds(&chunk);
     for (; chunk.begin < op->n; chunk.begin += GLINT_MATMUL_CHUNK) {
         int left = op->n - chunk.begin;
         chunk.n = left < GLINT_MATMUL_CHUNK ? left : GLINT_MATMUL_CHUNK;
-        if (chunk.begin > 0 && n_workers > 1) // the last chunk's rounded rows are still in use
-            glint_pool_barrier(cpu->pool);
-        round_rows(&chunk, i_worker, n_workers);
-        if (n_workers > 1)
-            glint_pool_barrier(cpu->pool);
-        for (int m = 0; m < op->n_matrix; m++)
-            multiply_matrix(&chunk, m, i_worker, n_workers);
+        glint_cpu_run(cpu, chunk.n * chunk.n_col, round_rows, &chunk);
+        size_claims(&chunk);
+        glint_cpu_run(cpu, glint_matmul_work(op, chunk.n), multiply_claims, &chunk);
     }
 }

@@ -35,10 +35,10 @@ struct glint_cpu_matmul {
     struct glint_matmul_worker *worker; // [n_workers]
 };
 
-// Both compute all of op on the calling worker's share; called by every worker of a run.
-void glint_matmul_quant(struct glint_cpu *cpu, const struct glint_op_matmul *op, int i_worker,
-                        int n_workers);
-void glint_matmul_float(struct glint_cpu *cpu, const struct glint_matrix *w, float *out,
-                        const struct glint_op_matmul *op, struct glint_range rows, int i_worker);
+// Both compute all of op, whose matrices are all of their path.
+void glint_matmul_quant(struct glint_cpu *cpu, const struct glint_op_matmul *op);
+void glint_matmul_float(struct glint_cpu *cpu, const struct glint_op_matmul *op);
+// About the cycles of op's products with n rows of x, for glint_cpu_run.
+int64_t glint_matmul_work(const struct glint_op_matmul *op, int n);
 
 #endif
