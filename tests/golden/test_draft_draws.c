@@ -54,7 +54,7 @@ static const struct setting settings[] = {
     {"grammar, top-p 0.95, penalties", 1.3f, 0.95f, 0, 1.3f, 0.4f, 0.3f, GRAMMAR},
 };
 
-static int n_draws = GLINT_SANITIZED ? 200 : 800;
+static int n_draws = GLINT_SANITIZED ? 100 : 800;
 static const char *which = "";
 static struct golden golden;
 static const int32_t *prompt;

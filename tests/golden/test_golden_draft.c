@@ -107,6 +107,8 @@ static void check_tier(const char *type, const char *tier) {
          n_round++) {
         int32_t out[BLOCK - 1];
         const int32_t *round = golden_ids(&golden, name, &n);
+        if (GLINT_SANITIZED && n_round % 6 != 0)
+            continue;
         propose(engine, assisted, round[0], out, NULL);
         assert_memory_equal(out, round + 1, ((size_t)n - 1) * sizeof *out);
     }
@@ -117,7 +119,7 @@ static void check_tier(const char *type, const char *tier) {
 
 static void test_every_tier(void **state) {
     (void)state;
-    for (size_t t = 0; glint_cpu_tier_at(t); t++)
+    for (size_t t = 0; glint_cpu_tier_at(t); t += GLINT_SANITIZED ? 3 : 1)
         check_tier("f32", glint_cpu_tier_at(t));
     check_tier("bf16", NULL);
 }
@@ -173,7 +175,7 @@ static void test_same_text(void **state) {
     golden_ids(&golden, "text.ids", &n);
     const int32_t *all = golden_ids(&golden, "greedy.ids", &n_all);
     struct glint_sampler_options greedy = {.top_p = 1, .repeat_penalty = 1};
-    for (int k = -1; k < BLOCK; k++) {
+    for (int k = -1; k < BLOCK; k += GLINT_SANITIZED ? 4 : 1) {
         struct glint_session *session;
         struct glint_error error = {0};
         check(glint_session_open(&session, engine, &error), &error);
@@ -289,6 +291,8 @@ static struct glint_draft_stats run_long_text(struct long_run *run) {
 // rounds. Kept and gone on with in other sessions: the same, and as many proposals right.
 static void test_long_texts(void **state) {
     (void)state;
+    if (GLINT_SANITIZED) // what moves is test_draft_context's there
+        skip();
     struct golden golden = {.shape = "mini", .gguf = "../models/glimmer-mini.gguf"};
     struct glint_error error = {0};
     check(glint_safetensors_open(&golden.golden, "golden/mini/rounds.safetensors", &error), &error);
@@ -299,7 +303,7 @@ static void test_long_texts(void **state) {
     params.n_checkpoint = 1;
     struct glint_engine *engine = golden_engine(&params);
     assert_int_equal(glint_engine_info(engine).window, N_WINDOW);
-    for (int k = 0; k < N_TEXT; k += GLINT_SANITIZED ? N_TEXT : 1) {
+    for (int k = 0; k < N_TEXT; k++) {
         struct long_run whole = {.golden = &golden, .engine = engine, .i_text = k};
         struct glint_draft_stats stats = run_long_text(&whole);
         if (k != 2)

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "cpu/cpu.h"
 #include "golden/golden_fixture.h"
+#include "sanitized.h"
 #include "tolerance.h"
 
 // cmocka.h needs these first
@@ -126,14 +127,22 @@ static void check_video(const struct golden *golden, struct glint_vision *vision
     glint_picture_close(&video);
 }
 
+// Under sanitizers each tier looks at pictures of its own.
+enum { PICTURE_STEP = GLINT_SANITIZED ? 5 : 1 };
+
+static int first_picture(size_t i_tier) {
+    return (int)i_tier % PICTURE_STEP;
+}
+
 static void test_stages(void **state) {
     struct golden *golden = *state;
     const char *tier;
     for (size_t t = 0; (tier = glint_cpu_tier_at(t)) != NULL; t++) {
         struct glint_vision *vision = open_vision(golden->mmproj, tier, 1 + (int)t % 3);
-        for (int k = 0; k < N_PICTURE; k++)
+        for (int k = first_picture(t); k < N_PICTURE; k += PICTURE_STEP)
             check_picture(golden, vision, k);
-        check_video(golden, vision);
+        if (!GLINT_SANITIZED || t == 0)
+            check_video(golden, vision);
         glint_vision_close(&vision);
     }
 }
@@ -194,7 +203,7 @@ static void test_logits(void **state) {
         struct glint_engine_params params = golden_params(golden, tier);
         struct glint_engine *engine = golden_engine(&params);
         struct glint_vision *vision = open_vision(golden->mmproj, tier, 2);
-        for (int k = 0; k < N_PICTURE; k++)
+        for (int k = first_picture(t); k < N_PICTURE; k += PICTURE_STEP)
             check_logits(golden, engine, vision, k);
         glint_vision_close(&vision);
         glint_engine_close(&engine);
