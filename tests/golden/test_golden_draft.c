@@ -255,7 +255,8 @@ static struct glint_draft_stats run_long_text(struct long_run *run) {
     int n_prompt = golden_ids(run->golden, name, &n)[0];
     run->session = open_greedy(run->engine);
     check(glint_session_sync(run->session, all, n_prompt, NULL, &error), &error);
-    for (int known = n_prompt + 1; known <= n_all; known++) {
+    int n_end = GLINT_SANITIZED ? n_prompt + 100 : n_all;
+    for (int known = n_prompt + 1; known <= n_end; known++) {
         struct glint_sample sample;
         check(glint_session_sample(run->session, &sample, &error), &error);
         assert_int_equal(sample.id, all[known - 1]);
@@ -280,7 +281,7 @@ static struct glint_draft_stats run_long_text(struct long_run *run) {
            run->i_text, n_all, i_round, (int)stats.n_round, (int)stats.n_accepted,
            (int)stats.n_proposed, run->n_move);
     snprintf(name, sizeof name, "%d.round.%d", run->i_text, i_round);
-    assert_false(golden_has(run->golden, name));
+    assert_true(n_end < n_all || !golden_has(run->golden, name));
     // A round of ours ends with the first stop token it proposes, so there may be a few more.
     assert_true(stats.n_round <= i_round + i_round / 16);
     return stats;
@@ -291,8 +292,6 @@ static struct glint_draft_stats run_long_text(struct long_run *run) {
 // rounds. Kept and gone on with in other sessions: the same, and as many proposals right.
 static void test_long_texts(void **state) {
     (void)state;
-    if (GLINT_SANITIZED) // what moves is test_draft_context's there
-        skip();
     struct golden golden = {.shape = "mini", .gguf = "../models/glimmer-mini.gguf"};
     struct glint_error error = {0};
     check(glint_safetensors_open(&golden.golden, "golden/mini/rounds.safetensors", &error), &error);
@@ -303,7 +302,7 @@ static void test_long_texts(void **state) {
     params.n_checkpoint = 1;
     struct glint_engine *engine = golden_engine(&params);
     assert_int_equal(glint_engine_info(engine).window, N_WINDOW);
-    for (int k = 0; k < N_TEXT; k++) {
+    for (int k = 0; k < N_TEXT; k += GLINT_SANITIZED ? N_TEXT : 1) {
         struct long_run whole = {.golden = &golden, .engine = engine, .i_text = k};
         struct glint_draft_stats stats = run_long_text(&whole);
         if (k != 2)

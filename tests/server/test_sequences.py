@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from serving import ROOT, join_deltas, join_message, serving
+from serving import ROOT, SLOWER, join_deltas, join_message, serving
 
 CHAT = "/v1/chat/completions"
 WEATHER = json.load(open(os.path.join(ROOT, "tools/demo/weather.json"), encoding="utf-8"))
@@ -56,7 +56,7 @@ def in_threads(work, n):
 
 class ManyAtOnce(unittest.TestCase):
     def test_streams_equal_solo_runs(self):
-        n = 24
+        n = 24 if SLOWER == 1 else 12
         with serving("-np", "6", "--queue", "100") as server:
             solo = [plain(join_message(server.ask(CHAT, body_of(i)))) for i in range(n)]
 
@@ -93,10 +93,11 @@ class ManyAtOnce(unittest.TestCase):
             for _ in range(3):
                 next(events)
             before = server.metric("decode_steps_total")
-            long = {"messages": [user("word " * 6000)], "max_tokens": 1}
+            n = 6000 if SLOWER == 1 else 2000
+            long = {"messages": [user("word " * n)], "max_tokens": 1}
             server.ask(CHAT, long)
             steps = server.metric("decode_steps_total") - before
-            chunks = 6000 // 512
+            chunks = n // 512
             self.assertGreaterEqual(steps, chunks)  # a token after every chunk
             list(events)
 
@@ -136,11 +137,12 @@ class Reuse(unittest.TestCase):
 
     def test_twelve_turns(self):
         flags = ("--current-date", "2026-11-30")
+        turns = 12 if SLOWER == 1 else 4
         with serving("-np", "2", *flags) as server:
             self.rows = 0
-            warm = self.conversation(server, 12, reuse=True)
+            warm = self.conversation(server, turns, reuse=True)
         with serving("-np", "2", "--no-reuse", *flags) as server:
-            cold = self.conversation(server, 12, reuse=False)
+            cold = self.conversation(server, turns, reuse=False)
         self.assertEqual(warm, cold)
 
     def test_two_conversations_keep_their_places(self):
