@@ -49,6 +49,8 @@ enum {
     OPT_VIDEO_SUMMED,
     OPT_REMOTE,
     OPT_PRIVATE,
+    OPT_TLS_CERTIFICATE,
+    OPT_TLS_KEY,
 };
 
 static const struct glint_option options[] = {
@@ -92,6 +94,11 @@ static const struct glint_option options[] = {
      "a key that clients must send; may be repeated. Also taken\n"
      "from the variable GLINT_API_KEY"},
     {OPT_KEY_FILE, {"api-key-file"}, "FILE", "keys, one a line"},
+    {OPT_TLS_CERTIFICATE,
+     {"ssl-cert-file"},
+     "FILE",
+     "speak HTTPS with this certificate (PEM, chain after it)"},
+    {OPT_TLS_KEY, {"ssl-key-file"}, "FILE", "the certificate's key (PEM, without a password)"},
     {OPT_QUEUE, {"queue"}, "N", "requests that may wait (64); more get status 429"},
     {OPT_BODY, {"max-body"}, "MIB", "largest request in MiB (64)"},
     {OPT_HTTP_THREADS, {"threads-http"}, "N", "threads that serve connections (4)"},
@@ -233,6 +240,12 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         return add_key(serve, state->value);
     case OPT_KEY_FILE:
         serve->key_file = state->value;
+        return true;
+    case OPT_TLS_CERTIFICATE:
+        params->tls_certificate = state->value;
+        return true;
+    case OPT_TLS_KEY:
+        params->tls_key = state->value;
         return true;
     case OPT_QUEUE:
         return glint_options_int32(state, 0, 1 << 20, &params->n_queue);

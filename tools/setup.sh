@@ -23,6 +23,7 @@ build | gnutls       | libgnutls28-dev       | gnutls-devel        | gnutls     
 build | curl         | libcurl4-gnutls-dev   | libcurl-devel       | curl        | curl
 test  | cmocka       | libcmocka-dev         | libcmocka-devel     | cmocka      | cmocka
 test  | python       | python3               | python3             | python      | python
+test  | openssl      | openssl             | openssl             | openssl     | openssl
 test  | tmux         | tmux                | tmux                | tmux        | tmux
 test  | tiff         | libtiff-dev         | libtiff-devel       | libtiff     | libtiff
 test  | avif         | libavif-dev         | libavif-devel       | libavif     | libavif

@@ -303,12 +303,20 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
 
 // ---- the daemon -------------------------------------------------------------------------------
 
-enum glint_status glint_http_start(struct glint_door *door, int fd, struct glint_error *err) {
+enum glint_status glint_http_start(struct glint_door *door, int fd, const struct glint_tls *tls,
+                                   struct glint_error *err) {
     const struct glint_server_params *params = &door->server->params;
     unsigned n_threads = (unsigned)params->n_threads;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    char versions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+    struct MHD_OptionItem secure[] = {{MHD_OPTION_HTTPS_PRIORITIES, 0, versions},
+                                      {MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate},
+                                      {MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key},
+                                      {MHD_OPTION_END, 0, NULL}};
+    const struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
     door->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC, 0, NULL, NULL,
-        on_request, door, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
+        tls->key ? flags | MHD_USE_TLS : flags, 0, NULL, NULL, on_request, door, MHD_OPTION_ARRAY,
+        tls->key ? secure : plain, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
         n_threads > 1 ? n_threads : 0, MHD_OPTION_CONNECTION_LIMIT, (unsigned)params->n_connections,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door,

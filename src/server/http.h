@@ -4,9 +4,11 @@
 #define GLINT_SERVER_HTTP_H
 
 #include "server/exchange.h"
+#include "server/tls.h"
 
 // Serves the door's listening socket fd, which it takes over. door->daemon is set.
-enum glint_status glint_http_start(struct glint_door *door, int fd, struct glint_error *err);
+enum glint_status glint_http_start(struct glint_door *door, int fd, const struct glint_tls *tls,
+                                   struct glint_error *err);
 // Accepts no more connections.
 void glint_http_quiesce(struct glint_door *door);
 void glint_http_stop(struct glint_door *door);

@@ -47,7 +47,7 @@ static enum glint_status open_unix(struct glint_listener *listener, const char *
     return GLINT_OK;
 }
 
-static void write_url(struct glint_listener *listener, const char *host) {
+static void write_url(struct glint_listener *listener, const char *host, bool tls) {
     struct sockaddr_storage address;
     socklen_t n = sizeof address;
     int port = 0;
@@ -55,12 +55,12 @@ static void write_url(struct glint_listener *listener, const char *host) {
         port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
                                                    : ((struct sockaddr_in *)&address)->sin_port);
     bool v6 = strchr(host, ':') != NULL;
-    snprintf(listener->url, sizeof listener->url, "http://%s%.200s%s:%d", v6 ? "[" : "", host,
-             v6 ? "]" : "", port);
+    snprintf(listener->url, sizeof listener->url, "%s://%s%.200s%s:%d", tls ? "https" : "http",
+             v6 ? "[" : "", host, v6 ? "]" : "", port);
 }
 
 enum glint_status glint_listener_open(struct glint_listener *listener, const char *host, int port,
-                                      struct glint_error *err) {
+                                      bool tls, struct glint_error *err) {
     size_t n = strlen(host);
     *listener = (struct glint_listener){.fd = -1};
     if (n > 5 && strcmp(host + n - 5, ".sock") == 0)
@@ -86,7 +86,7 @@ enum glint_status glint_listener_open(struct glint_listener *listener, const cha
         status = fail_errno(err, host, port, "listen");
     freeaddrinfo(found);
     if (status == GLINT_OK) {
-        write_url(listener, host);
+        write_url(listener, host, tls);
     } else if (listener->fd >= 0) {
         close(listener->fd);
         listener->fd = -1;

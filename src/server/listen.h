@@ -11,8 +11,9 @@ struct glint_listener {
     const char *unix_path; // removed on close; NULL otherwise
 };
 
-// host: a name, an address, or a path that ends in ".sock". port 0: any free one.
+// host: a name, an address, or a path that ends in ".sock". port 0: any free one. tls: the URL is
+// one of https.
 enum glint_status glint_listener_open(struct glint_listener *listener, const char *host, int port,
-                                      struct glint_error *err);
+                                      bool tls, struct glint_error *err);
 
 #endif

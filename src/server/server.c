@@ -8,6 +8,7 @@
 #include "server/http.h"
 #include "server/listen.h"
 #include "server/response_store.h"
+#include "server/tls.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -61,7 +62,7 @@ static enum glint_status open_door(struct glint_server *server, enum glint_proto
     struct glint_listener listener;
     if (protocol == GLINT_PROTOCOL_OLLAMA && server->doors[0].unix_path[0])
         host = "127.0.0.1";
-    GLINT_TRY(glint_listener_open(&listener, host, port, err));
+    GLINT_TRY(glint_listener_open(&listener, host, port, server->params.tls_certificate, err));
     *door = (struct glint_door){.server = server,
                                 .protocol = protocol,
                                 .host = host,
@@ -127,16 +128,10 @@ static enum glint_status open_store(struct glint_server *server, struct glint_er
     return GLINT_OK;
 }
 
-static enum glint_status start(struct glint_server *server, struct glint_error *err) {
+static enum glint_status open_doors(struct glint_server *server, const struct glint_tls *tls,
+                                    struct glint_error *err) {
     const struct glint_server_params *params = &server->params;
     int fds[GLINT_SERVER_DOORS] = {-1, -1};
-    GLINT_TRY(glint_call_memory_open(&server->memory, MAX_MEMORY, err));
-    if (params->trace_path)
-        GLINT_TRY(glint_trace_open(&server->trace, params->trace_path, err));
-    server->metrics = glint_metrics_open();
-    if (!server->metrics)
-        return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
-    GLINT_TRY(open_store(server, err));
     enum glint_status status = open_door(server, GLINT_PROTOCOL_OPENAI, params->port, &fds[0], err);
     if (status == GLINT_OK && params->ollama_port >= 0)
         status = open_door(server, GLINT_PROTOCOL_OLLAMA, params->ollama_port, &fds[1], err);
@@ -146,10 +141,27 @@ static enum glint_status start(struct glint_server *server, struct glint_error *
         status = open_engine(server, err);
     for (int i = 0; i < server->n_doors; i++) {
         if (status == GLINT_OK)
-            status = glint_http_start(&server->doors[i], fds[i], err);
+            status = glint_http_start(&server->doors[i], fds[i], tls, err);
         else
             close(fds[i]);
     }
+    return status;
+}
+
+static enum glint_status start(struct glint_server *server, struct glint_error *err) {
+    const struct glint_server_params *params = &server->params;
+    struct glint_tls tls = {.key = NULL};
+    GLINT_TRY(glint_call_memory_open(&server->memory, MAX_MEMORY, err));
+    if (params->trace_path)
+        GLINT_TRY(glint_trace_open(&server->trace, params->trace_path, err));
+    server->metrics = glint_metrics_open();
+    if (!server->metrics)
+        return glint_fail(err, GLINT_E_NOMEM, "server: no memory");
+    GLINT_TRY(open_store(server, err));
+    if (params->tls_certificate || params->tls_key)
+        GLINT_TRY(glint_tls_open(&tls, params->tls_certificate, params->tls_key, err));
+    enum glint_status status = open_doors(server, &tls, err);
+    glint_tls_close(&tls); // the daemons have read it
     return status;
 }
 

@@ -27,6 +27,8 @@ struct glint_server_params {
     int ollama_port;                        // a second socket that speaks Ollama's protocol; 0: any
                                             // free one; -1: none
     const char *alias;                      // name of the model; NULL: from the file's name
+    const char *tls_certificate;            // PEM files for HTTPS, on both sockets; both or
+    const char *tls_key;                    // neither, NULL: plain HTTP
     int n_queue;                            // requests that may wait; over it: 429
     int n_connections;                      // open at once
     int n_threads;                          // that serve connections
@@ -69,7 +71,7 @@ enum glint_status glint_server_open(struct glint_server **server,
 // FAILED: err tells why the model could not be loaded.
 enum glint_server_state glint_server_state(const struct glint_server *server,
                                            struct glint_error *err);
-// What clients put before a path: "http://127.0.0.1:8080".
+// What clients put before a path: "http://127.0.0.1:8080", with TLS "https://...".
 const char *glint_server_url(const struct glint_server *server);
 const char *glint_server_ollama_url(const struct glint_server *server); // NULL: none
 const char *glint_server_model(const struct glint_server *server);      // its name for clients

@@ -24,7 +24,7 @@ START_SECONDS = STOP_SECONDS = 60 * SLOWER
 class Server:
     """A running `glint serve` on a free port."""
 
-    def __init__(self, *flags, model=DEMO, env=None, wait=True, command=(PROGRAM,)):
+    def __init__(self, *flags, model=DEMO, env=None, wait=True, command=(PROGRAM,), tls=None):
         kept = [] if "--store" in flags else ["--no-store"]  # nothing among the user's files
         command = [*command, "serve", "-m", model, "--port", "0", "-t", "2", *kept, *flags]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
@@ -32,8 +32,9 @@ class Server:
         self.lines = []
         self.port = None
         self.reader = None
+        self.tls = tls  # an ssl.SSLContext: the server speaks HTTPS
         if wait:
-            self.read_until(r"is ready at http://[^ ]*:(\d+)")
+            self.read_until(rf"is ready at http{'s' if tls else ''}://[^ ]*:(\d+)")
             self.reader = threading.Thread(target=self.read_rest, daemon=True)
             self.reader.start()
 
@@ -76,10 +77,14 @@ class Server:
         return self.process.returncode, "".join(self.lines)
 
     def connect(self, timeout=120):
+        if self.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout,
+                                               context=self.tls)
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def raw(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return self.tls.wrap_socket(plain, server_hostname="127.0.0.1") if self.tls else plain
 
     def send(self, method, path, body=None, headers=None):
         """One request on a connection of its own: (status, headers, bytes)."""
