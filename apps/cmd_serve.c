@@ -5,6 +5,7 @@
 #include "default_model.h"
 #include "engine_args.h"
 #include "interrupt.h"
+#include "serve_service.h"
 #include "serve_video.h"
 #include "server/server.h"
 #include "state_file.h"
@@ -155,6 +156,7 @@ enum { MIB = 1 << 20, MAX_KEY_FILE = 1 << 20 };
 struct serve {
     struct glint_engine_args args;
     struct glint_server_params params;
+    struct glint_service service;
     const char *keys[GLINT_SERVER_MAX_KEYS];
     const char *key_file;
     char *key_text; // owned, the keys of the file stand in it
@@ -385,16 +387,20 @@ static void pause_ms(long ms) {
 static int run(struct glint_server *server, const struct serve *serve) {
     struct glint_error error = {.status = GLINT_OK};
     bool told = false;
+    glint_service_tell(&serve->service, "STATUS=Loading the model");
     while (!glint_interrupt_seen()) {
         enum glint_server_state state = glint_server_state(server, &error);
         if (state == GLINT_SERVER_FAILED)
             return glint_report(&command, &error);
         if (state == GLINT_SERVER_READY && !told) {
             print_hints(server, serve);
+            glint_service_tell(&serve->service, "READY=1\nSTATUS=Answers at %s",
+                               glint_server_url(server));
             told = true;
         }
         pause_ms(told ? 200 : 20);
     }
+    glint_service_tell(&serve->service, "STOPPING=1\nSTATUS=Finishing the answers under way");
     while (!glint_server_drain(server))
         pause_ms(20);
     return GLINT_EXIT_OK;
@@ -438,7 +444,11 @@ int glint_cmd_serve(int argc, char **argv) {
     serve.params.user = &serve;
     glint_interrupt_watch();
     signal(SIGPIPE, SIG_IGN); // a client that left is an error of the write
-    if (glint_server_open(&server, &serve.params, &error) == GLINT_OK)
+    if (glint_service_take(&serve.service, &error) == GLINT_OK) {
+        serve.params.inherited_fd = serve.service.fd;
+        serve.params.inherited_ollama_fd = serve.service.ollama_fd;
+    }
+    if (error.status == GLINT_OK && glint_server_open(&server, &serve.params, &error) == GLINT_OK)
         result = run(server, &serve);
     else
         result = glint_report(&command, &error);

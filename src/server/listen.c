@@ -2,10 +2,14 @@
 // listen.c — opening the socket, with errors that name the address and what to do.
 #include "server/listen.h"
 
+#include "server/guard.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,6 +28,17 @@ static enum glint_status fail_errno(struct glint_error *err, const char *host, i
                       strerror(errno), hint);
 }
 
+// Whether somebody takes connections at a path that exists.
+static bool is_in_use(const struct sockaddr_un *address) {
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    // A full queue (EAGAIN) has an owner too.
+    bool used = fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0 ||
+                            errno == EAGAIN);
+    if (fd >= 0)
+        close(fd);
+    return used;
+}
+
 static enum glint_status open_unix(struct glint_listener *listener, const char *path,
                                    struct glint_error *err) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -32,7 +47,10 @@ static enum glint_status open_unix(struct glint_listener *listener, const char *
         return glint_fail(err, GLINT_E_ARG, "%s: a socket's path has at most %zu bytes", path,
                           sizeof address.sun_path - 1);
     memcpy(address.sun_path, path, strlen(path) + 1);
-    if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode))
+    bool socket_there = lstat(path, &info) == 0 && S_ISSOCK(info.st_mode);
+    if (socket_there && is_in_use(&address))
+        return glint_fail(err, GLINT_E_IO, "%s: another program listens there", path);
+    if (socket_there)
         unlink(path); // left by a server that was killed
     listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener->fd < 0 || bind(listener->fd, (struct sockaddr *)&address, sizeof address) != 0 ||
@@ -87,9 +105,55 @@ enum glint_status glint_listener_open(struct glint_listener *listener, const cha
     freeaddrinfo(found);
     if (status == GLINT_OK) {
         write_url(listener, host, tls);
+        listener->local = glint_guard_is_loopback(host);
     } else if (listener->fd >= 0) {
         close(listener->fd);
         listener->fd = -1;
     }
     return status;
+}
+
+static bool read_option(int fd, int option, int *value) {
+    socklen_t n = sizeof *value;
+    return getsockopt(fd, SOL_SOCKET, option, value, &n) == 0;
+}
+
+enum glint_status glint_listener_inherit(struct glint_listener *listener, int fd, const char *name,
+                                         bool tls, struct glint_error *err) {
+    struct sockaddr_storage address;
+    socklen_t n = sizeof address;
+    int type = 0, listens = 0;
+    char host[INET6_ADDRSTRLEN];
+    *listener = (struct glint_listener){.fd = -1};
+    if (!read_option(fd, SO_TYPE, &type) || !read_option(fd, SO_ACCEPTCONN, &listens))
+        return glint_fail(err, GLINT_E_ARG, "%s: descriptor %d: expected a socket: %s", name, fd,
+                          strerror(errno));
+    if (type != SOCK_STREAM || !listens)
+        return glint_fail(err, GLINT_E_ARG,
+                          "%s: descriptor %d: found a socket %s, expected a stream socket that "
+                          "listens (Accept=no)",
+                          name, fd, type != SOCK_STREAM ? "of another type" : "that does not");
+    if (getsockname(fd, (struct sockaddr *)&address, &n) != 0 ||
+        (address.ss_family != AF_INET && address.ss_family != AF_INET6 &&
+         address.ss_family != AF_UNIX))
+        return glint_fail(err, GLINT_E_ARG,
+                          "%s: descriptor %d: expected a socket of TCP or a Unix path", name, fd);
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        return glint_fail(err, GLINT_E_IO, "%s: descriptor %d: %s", name, fd, strerror(errno));
+    listener->fd = fd;
+    if (address.ss_family == AF_UNIX) { // its path is the other program's to remove
+        const struct sockaddr_un *path = (struct sockaddr_un *)&address;
+        bool named = n > offsetof(struct sockaddr_un, sun_path) && path->sun_path[0];
+        snprintf(listener->url, sizeof listener->url, "unix:%.*s", (int)sizeof path->sun_path,
+                 named ? path->sun_path : "");
+        return GLINT_OK;
+    }
+    const void *bytes = address.ss_family == AF_INET6
+                            ? (void *)&((struct sockaddr_in6 *)&address)->sin6_addr
+                            : (void *)&((struct sockaddr_in *)&address)->sin_addr;
+    if (!inet_ntop(address.ss_family, bytes, host, sizeof host))
+        return glint_fail(err, GLINT_E_IO, "%s: descriptor %d: %s", name, fd, strerror(errno));
+    write_url(listener, host, tls);
+    listener->local = glint_guard_is_loopback(host);
+    return GLINT_OK;
 }

@@ -26,6 +26,8 @@ struct glint_server_params glint_server_params_default(void) {
         .host = "127.0.0.1",
         .port = 8080,
         .ollama_port = -1,
+        .inherited_fd = -1,
+        .inherited_ollama_fd = -1,
         .n_queue = 64,
         .n_connections = 1024,
         .n_threads = 4,
@@ -56,17 +58,21 @@ static void gone(void *user) {
 // Listens at the next door. A Unix socket is for the first alone: the second takes this machine's
 // own address then.
 static enum glint_status open_door(struct glint_server *server, enum glint_protocol protocol,
-                                   int port, int *fd, struct glint_error *err) {
+                                   int port, int inherited, int *fd, struct glint_error *err) {
     struct glint_door *door = &server->doors[server->n_doors];
     const char *host = server->params.host;
     struct glint_listener listener;
+    bool tls = server->params.tls_certificate != NULL;
     if (protocol == GLINT_PROTOCOL_OLLAMA && server->doors[0].unix_path[0])
         host = "127.0.0.1";
-    GLINT_TRY(glint_listener_open(&listener, host, port, server->params.tls_certificate, err));
-    *door = (struct glint_door){.server = server,
-                                .protocol = protocol,
-                                .host = host,
-                                .local = glint_guard_is_loopback(host) && host[0] != '/'};
+    if (inherited >= 0) {
+        GLINT_TRY(glint_listener_inherit(&listener, inherited, "LISTEN_FDS", tls, err));
+        host = ""; // no name but this machine's own
+    } else {
+        GLINT_TRY(glint_listener_open(&listener, host, port, tls, err));
+    }
+    *door = (struct glint_door){
+        .server = server, .protocol = protocol, .host = host, .local = listener.local};
     snprintf(door->url, sizeof door->url, "%s", listener.url);
     if (listener.unix_path)
         snprintf(door->unix_path, sizeof door->unix_path, "%s", listener.unix_path);
@@ -132,9 +138,11 @@ static enum glint_status open_doors(struct glint_server *server, const struct gl
                                     struct glint_error *err) {
     const struct glint_server_params *params = &server->params;
     int fds[GLINT_SERVER_DOORS] = {-1, -1};
-    enum glint_status status = open_door(server, GLINT_PROTOCOL_OPENAI, params->port, &fds[0], err);
-    if (status == GLINT_OK && params->ollama_port >= 0)
-        status = open_door(server, GLINT_PROTOCOL_OLLAMA, params->ollama_port, &fds[1], err);
+    enum glint_status status =
+        open_door(server, GLINT_PROTOCOL_OPENAI, params->port, params->inherited_fd, &fds[0], err);
+    if (status == GLINT_OK && (params->ollama_port >= 0 || params->inherited_ollama_fd >= 0))
+        status = open_door(server, GLINT_PROTOCOL_OLLAMA, params->ollama_port,
+                           params->inherited_ollama_fd, &fds[1], err);
     if (status == GLINT_OK)
         status = open_viewer(server, err);
     if (status == GLINT_OK)

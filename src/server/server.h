@@ -26,6 +26,8 @@ struct glint_server_params {
     int port;                               // 0: any free one
     int ollama_port;                        // a second socket that speaks Ollama's protocol; 0: any
                                             // free one; -1: none
+    int inherited_fd, inherited_ollama_fd;  // sockets that listen already, in place of the two
+                                            // above; taken over; -1: none
     const char *alias;                      // name of the model; NULL: from the file's name
     const char *tls_certificate;            // PEM files for HTTPS, on both sockets; both or
     const char *tls_key;                    // neither, NULL: plain HTTP

@@ -24,10 +24,11 @@ START_SECONDS = STOP_SECONDS = 60 * SLOWER
 class Server:
     """A running `glint serve` on a free port."""
 
-    def __init__(self, *flags, model=DEMO, env=None, wait=True, command=(PROGRAM,), tls=None):
+    def __init__(self, *flags, model=DEMO, env=None, wait=True, command=(PROGRAM,), tls=None,
+                 fds=()):
         kept = [] if "--store" in flags else ["--no-store"]  # nothing among the user's files
         command = [*command, "serve", "-m", model, "--port", "0", "-t", "2", *kept, *flags]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, pass_fds=fds,
                                         env={**os.environ, **(env or {})})
         self.lines = []
         self.port = None
