@@ -33,6 +33,7 @@ struct glint_route {
 struct glint_door {
     struct glint_server *server;
     struct MHD_Daemon *daemon;
+    int listener;                 // once the door accepts no more, or -1
     enum glint_protocol protocol; // OPENAI or OLLAMA: whose paths come first
     const char *host;
     bool local; // only this machine can connect: Host is checked

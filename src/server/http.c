@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -322,6 +323,7 @@ enum glint_status glint_http_start(struct glint_door *door, int fd, const struct
         (size_t)MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, door, MHD_OPTION_URI_LOG_CALLBACK,
         on_request_line, door, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    door->listener = -1;
     if (!door->daemon) {
         close(fd);
         return glint_fail(err, GLINT_E_IO,
@@ -332,13 +334,16 @@ enum glint_status glint_http_start(struct glint_door *door, int fd, const struct
 }
 
 void glint_http_quiesce(struct glint_door *door) {
-    int fd = MHD_quiesce_daemon(door->daemon);
-    if (fd >= 0)
-        close(fd);
+    // The library's threads take it out of their sets later, and must find it there.
+    door->listener = MHD_quiesce_daemon(door->daemon);
+    if (door->listener >= 0)
+        shutdown(door->listener, SHUT_RDWR); // who connects now is refused
 }
 
 void glint_http_stop(struct glint_door *door) {
     if (door->daemon)
         MHD_stop_daemon(door->daemon);
+    if (door->daemon && door->listener >= 0)
+        close(door->listener);
     door->daemon = NULL;
 }

@@ -334,6 +334,9 @@ class Life(unittest.TestCase):
         for _ in range(5):
             next(events)
         server.process.send_signal(signal.SIGTERM)
+        with self.assertRaises(ConnectionError):  # soon
+            while True:
+                server.raw().close()
         rest = list(events)
         self.assertEqual(rest[-1], "[DONE]")
         self.assertEqual(rest[-2]["choices"][0]["finish_reason"], "length")

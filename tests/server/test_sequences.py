@@ -54,6 +54,13 @@ def in_threads(work, n):
         raise failures[0]
 
 
+def wait_idle(test, server, seconds=30):
+    end = time.time() + seconds
+    while server.metric("requests_running") + server.metric("requests_waiting"):
+        test.assertLess(time.time(), end, "work goes on for a client that has left")
+        time.sleep(0.02)
+
+
 class ManyAtOnce(unittest.TestCase):
     def test_streams_equal_solo_runs(self):
         n = 24 if SLOWER == 1 else 12
@@ -66,7 +73,7 @@ class ManyAtOnce(unittest.TestCase):
                 self.assertEqual(joined, solo[i])
 
             in_threads(check, n)
-            self.assertEqual(server.metric("requests_running"), 0)
+            wait_idle(self, server)
             self.assertEqual(server.metric("requests_failed_total"), 0)
 
     def test_small_cache_gives_way(self):
@@ -168,12 +175,6 @@ class Reuse(unittest.TestCase):
 
 
 class Leaving(unittest.TestCase):
-    def wait_idle(self, server, seconds=30):
-        end = time.time() + seconds
-        while server.metric("requests_running") + server.metric("requests_waiting"):
-            self.assertLess(time.time(), end, "work goes on for a client that has left")
-            time.sleep(0.02)
-
     def leave(self, server, body, after):
         """Sends a request, reads `after` bytes at least, and closes."""
         connection = server.raw()
@@ -200,7 +201,7 @@ class Leaving(unittest.TestCase):
                 while server.metric("prefill_rows_total") == rows and time.time() < began + 60:
                     time.sleep(0.005)
                 connection.close()
-                self.wait_idle(server)
+                wait_idle(self, server)
                 total = sum(server.metric(f'requests_cancelled_total{{phase="{p}"}}')
                             for p in ("queue", "prefill", "decode"))
                 self.assertGreaterEqual(total, 1)
@@ -219,7 +220,7 @@ class Leaving(unittest.TestCase):
             self.assertEqual(server.metric("requests_waiting"), 0)
             self.assertEqual(server.metric("requests_running"), 1)
             running.close()
-            self.wait_idle(server)
+            wait_idle(self, server)
             self.assertIn("85", server.chat("What is 47 + 38?")["choices"][0]["message"]["content"])
 
     def test_slow_reader_holds_up_nobody(self):
@@ -232,7 +233,7 @@ class Leaving(unittest.TestCase):
                          b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             solo = plain(join_message(server.ask(CHAT, body_of(2))))
             self.assertEqual(plain(join_message(server.ask(CHAT, body_of(2)))), solo)
-            self.wait_idle(server, 120)  # the generation is over though nobody has read it
+            wait_idle(self, server, 120)  # the generation is over though nobody has read it
             data = b""
             while block := slow.recv(65536):
                 data += block
