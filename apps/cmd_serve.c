@@ -5,6 +5,7 @@
 #include "default_model.h"
 #include "engine_args.h"
 #include "interrupt.h"
+#include "serve_log.h"
 #include "serve_service.h"
 #include "serve_video.h"
 #include "server/server.h"
@@ -52,6 +53,7 @@ enum {
     OPT_PRIVATE,
     OPT_TLS_CERTIFICATE,
     OPT_TLS_KEY,
+    OPT_LOG_FORMAT,
 };
 
 static const struct glint_option options[] = {
@@ -104,6 +106,7 @@ static const struct glint_option options[] = {
     {OPT_BODY, {"max-body"}, "MIB", "largest request in MiB (64)"},
     {OPT_HTTP_THREADS, {"threads-http"}, "N", "threads that serve connections (4)"},
     {OPT_CORS, {"cors-origin"}, "ORIGIN", "web pages of this origin may ask; * means all"},
+    {OPT_LOG_FORMAT, {"log-format"}, "WORD", "text, or json: an object a line, for machines"},
     {OPT_NO_UI, {"no-ui"}, NULL, "no chat page at /"},
     {OPT_DATE, {"current-date"}, "TEXT", "date in the default system message (default: today)"},
     {OPT_PREDICT, {"n", "predict"}, "N", "tokens of an answer that sets no limit (no limit)"},
@@ -157,6 +160,7 @@ struct serve {
     struct glint_engine_args args;
     struct glint_server_params params;
     struct glint_service service;
+    struct glint_serve_log log;
     const char *keys[GLINT_SERVER_MAX_KEYS];
     const char *key_file;
     char *key_text; // owned, the keys of the file stand in it
@@ -242,6 +246,14 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
         return add_key(serve, state->value);
     case OPT_KEY_FILE:
         serve->key_file = state->value;
+        return true;
+    case OPT_LOG_FORMAT:
+        serve->log.json = strcmp(state->value, "json") == 0;
+        if (!serve->log.json && strcmp(state->value, "text") != 0) {
+            glint_options_usage(&command, "--log-format: found \"%s\", expected text or json",
+                                state->value);
+            return false;
+        }
         return true;
     case OPT_TLS_CERTIFICATE:
         params->tls_certificate = state->value;
@@ -348,34 +360,19 @@ static void find_vision(struct serve *serve) {
 
 static void say(void *user, enum glint_log_kind kind, const char *text) {
     const struct serve *serve = user;
-    static const char *const word[] = {"error: ", "warning: ", "", ""};
-    bool show = kind == GLINT_SAY_ERROR || (kind != GLINT_SAY_DEBUG && !serve->args.quiet) ||
-                serve->args.verbose;
-    if (show)
-        fprintf(stderr, "%s%s\n", word[kind], text); // one call, so that lines stay whole
+    glint_serve_log_say(&serve->log, kind, text);
 }
 
-static void print_hints(const struct glint_server *server, const struct serve *serve) {
-    const char *url = glint_server_url(server);
-    struct glint_engine_info info = glint_server_engine(server);
-    if (serve->args.quiet)
-        return;
-    fprintf(stderr, "%s is ready at %s: %d answers at once, context %d tokens, %s %s\n",
-            glint_server_model(server), url, serve->params.engine.n_session, info.n_context,
-            info.device, info.tier);
-    if (glint_server_ollama_url(server))
-        fprintf(stderr, "  Ollama clients: OLLAMA_HOST=%s\n", glint_server_ollama_url(server));
-    if (strncmp(url, "unix:", 5) == 0)
-        return;
-    if (!serve->params.no_page)
-        fprintf(stderr, "  Chat page: %s/\n", url);
-    fprintf(stderr,
-            "  OpenAI clients: base URL %s/v1, %s\n"
-            "  curl %s/v1/chat/completions %s-H 'Content-Type: application/json' \\\n"
-            "    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Who are you?\"}]}'\n"
-            "  Ctrl-C stops when the answers under way are finished; twice at once.\n",
-            url, serve->params.n_keys ? "one of your API keys" : "any API key", url,
-            serve->params.n_keys ? "-H \"Authorization: Bearer $GLINT_API_KEY\" " : "");
+static void say_request(void *user, const char *json) {
+    const struct serve *serve = user;
+    glint_serve_log_request(&serve->log, json);
+}
+
+static int report(const struct serve *serve, const struct glint_error *error) {
+    if (!serve->log.json)
+        return glint_report(&command, error);
+    glint_serve_log_say(&serve->log, GLINT_SAY_ERROR, error->text);
+    return GLINT_EXIT_FAILED;
 }
 
 static void pause_ms(long ms) {
@@ -391,18 +388,20 @@ static int run(struct glint_server *server, const struct serve *serve) {
     while (!glint_interrupt_seen()) {
         enum glint_server_state state = glint_server_state(server, &error);
         if (state == GLINT_SERVER_FAILED)
-            return glint_report(&command, &error);
+            return report(serve, &error);
         if (state == GLINT_SERVER_READY && !told) {
-            print_hints(server, serve);
+            glint_serve_log_ready(&serve->log, server, &serve->params);
             glint_service_tell(&serve->service, "READY=1\nSTATUS=Answers at %s",
                                glint_server_url(server));
             told = true;
         }
         pause_ms(told ? 200 : 20);
     }
+    glint_serve_log_stopping(&serve->log);
     glint_service_tell(&serve->service, "STOPPING=1\nSTATUS=Finishing the answers under way");
     while (!glint_server_drain(server))
         pause_ms(20);
+    glint_serve_log_stopped(&serve->log);
     return GLINT_EXIT_OK;
 }
 
@@ -424,6 +423,9 @@ int glint_cmd_serve(int argc, char **argv) {
         return result;
     }
     int n_session = serve.params.engine.n_session, n_cache = serve.params.engine.n_cache;
+    serve.log.quiet = serve.args.quiet;
+    serve.log.verbose = serve.args.verbose;
+    serve.args.quiet = serve.args.quiet || serve.log.json; // its words are not JSON
     int n_checkpoint = serve.params.no_reuse ? 0 : serve.params.engine.n_checkpoint;
     if (!glint_engine_args_model(&serve.args, &command)) {
         free(serve.key_text);
@@ -441,6 +443,7 @@ int glint_cmd_serve(int argc, char **argv) {
     find_vision(&serve);
     serve.params.keys = serve.keys;
     serve.params.say = say;
+    serve.params.say_request = serve.log.json && !serve.log.quiet ? say_request : NULL;
     serve.params.user = &serve;
     glint_interrupt_watch();
     signal(SIGPIPE, SIG_IGN); // a client that left is an error of the write
@@ -451,7 +454,7 @@ int glint_cmd_serve(int argc, char **argv) {
     if (error.status == GLINT_OK && glint_server_open(&server, &serve.params, &error) == GLINT_OK)
         result = run(server, &serve);
     else
-        result = glint_report(&command, &error);
+        result = report(&serve, &error);
     glint_server_close(&server);
     free(serve.mmproj);
     free(serve.key_text);

@@ -89,6 +89,7 @@ struct glint_exchange {
     const char *rest;                // of the path, for routes that end in "/*"
     struct glint_buffer body;
     char request_id[65];
+    char method[16]; // cut when it is longer: none of ours is
     uint64_t tenant;
     double began_ms;
 

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "server/guard.h"
+#include "server/request_log.h"
 #include "server/route.h"
 
 #include <microhttpd.h>
@@ -60,44 +61,6 @@ static void *on_request_line(void *user, const char *uri, struct MHD_Connection 
     return nul && nul < uri + n_path ? (void *)&cut_path : NULL;
 }
 
-// The path as one word of plain characters, cut to what fits: it goes to a log and to terminals.
-static void plain_path(char *out, size_t size, const char *path) {
-    size_t n = 0;
-    for (; *path && n + 4 <= size; path++) {
-        bool plain = *path > ' ' && *path < 0x7F;
-        n += (size_t)snprintf(out + n, size - n, plain ? "%c" : "%%%02X", (unsigned char)*path);
-    }
-    out[n] = 0;
-}
-
-static void say_request(const struct glint_exchange *x) {
-    const struct glint_server_params *params = &x->server->params;
-    char line[600], path[200];
-    // Probes and monitors ask all the time.
-    bool quiet =
-        x->route && strcmp(x->route->method, "GET") == 0 && (x->status == 200 || x->status == 304);
-    if (!params->say || quiet)
-        return;
-    plain_path(path, sizeof path, x->path ? x->path : "-");
-    int n = snprintf(line, sizeof line, "%s %s %d %.1f ms", x->request_id, path, x->status,
-                     glint_clock_ms() - x->began_ms);
-    if (x->finish && n > 0 && (size_t)n < sizeof line) {
-        const struct glint_usage *u = &x->usage;
-        snprintf(
-            line + n, sizeof line - (size_t)n,
-            ", prompt %d (%d cached), generated %d, queue %.1f prefill %.1f decode %.1f ms, %s",
-            u->n_prompt, u->n_cached, u->n_generated, u->queue_ms, u->prefill_ms, u->decode_ms,
-            x->finish);
-        n = (int)strlen(line);
-        if (u->n_image > 0)
-            snprintf(line + n, sizeof line - (size_t)n, ", pictures %d tokens %.1f ms", u->n_image,
-                     u->image_ms);
-    } else if (x->outbox && n > 0 && (size_t)n < sizeof line) {
-        snprintf(line + n, sizeof line - (size_t)n, ", the client left");
-    }
-    params->say(params->user, GLINT_SAY_INFO, line);
-}
-
 static void on_completed(void *user, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode code) {
     const struct glint_door *door = user;
@@ -108,7 +71,7 @@ static void on_completed(void *user, struct MHD_Connection *connection, void **c
     glint_watch_stage(server->watch, peer_of(connection), GLINT_PEER_IDLE, NULL);
     if (!x || (const void *)x == &cut_path)
         return;
-    say_request(x);
+    glint_request_log(x);
     glint_metrics_response(server->metrics, x->status);
     glint_exchange_fini(x);
     glint_free(x);
@@ -200,6 +163,7 @@ static struct glint_exchange *begin(const struct glint_door *door,
     x->connection = connection;
     x->peer = peer_of(connection);
     x->began_ms = glint_clock_ms();
+    snprintf(x->method, sizeof x->method, "%s", method);
     x->path = glint_strndup(url, strlen(url));
     if (!x->path) {
         glint_free(x);

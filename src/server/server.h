@@ -56,6 +56,8 @@ struct glint_server_params {
     bool share_cache;        // keys share what was evaluated
     bool no_reuse;           // every prompt is evaluated from its first token
     void (*say)(void *user, enum glint_log_kind kind, const char *text); // from any thread
+    // In place of the line that say gets for a request: a JSON object of one line.
+    void (*say_request)(void *user, const char *json); // from any thread; NULL: say gets words
     void *user;
 };
 // Loopback, port 8080, 4 sequences, 64 waiting, 1,024 connections, 4 threads, 64 MiB.
