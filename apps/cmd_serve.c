@@ -54,6 +54,7 @@ enum {
     OPT_TLS_CERTIFICATE,
     OPT_TLS_KEY,
     OPT_LOG_FORMAT,
+    OPT_METRICS,
 };
 
 static const struct glint_option options[] = {
@@ -107,6 +108,10 @@ static const struct glint_option options[] = {
     {OPT_HTTP_THREADS, {"threads-http"}, "N", "threads that serve connections (4)"},
     {OPT_CORS, {"cors-origin"}, "ORIGIN", "web pages of this origin may ask; * means all"},
     {OPT_LOG_FORMAT, {"log-format"}, "WORD", "text, or json: an object a line, for machines"},
+    {OPT_METRICS,
+     {"metrics-compat"},
+     "NAMES",
+     "vllm, llamacpp or vllm,llamacpp: /metrics uses their\nnames too"},
     {OPT_NO_UI, {"no-ui"}, NULL, "no chat page at /"},
     {OPT_DATE, {"current-date"}, "TEXT", "date in the default system message (default: today)"},
     {OPT_PREDICT, {"n", "predict"}, "N", "tokens of an answer that sets no limit (no limit)"},
@@ -202,6 +207,25 @@ static bool take_picture(struct glint_server_params *params, const struct glint_
     }
 }
 
+static bool take_metrics(struct glint_server_params *params, const char *names) {
+    for (const char *name = names; name; name = strchr(name, ',')) {
+        name += name > names; // past the comma
+        size_t n = strcspn(name, ",");
+        bool vllm = n == 4 && strncmp(name, "vllm", n) == 0;
+        bool llamacpp = n == 8 && strncmp(name, "llamacpp", n) == 0;
+        if (!vllm && !llamacpp) {
+            glint_options_usage(&command,
+                                "--metrics-compat: found \"%s\", expected vllm, llamacpp or both "
+                                "with a comma",
+                                names);
+            return false;
+        }
+        params->metrics_vllm = params->metrics_vllm || vllm;
+        params->metrics_llamacpp = params->metrics_llamacpp || llamacpp;
+    }
+    return true;
+}
+
 static bool take(struct serve *serve, const struct glint_options *state, int id) {
     struct glint_server_params *params = &serve->params;
     int64_t value;
@@ -255,6 +279,8 @@ static bool take(struct serve *serve, const struct glint_options *state, int id)
             return false;
         }
         return true;
+    case OPT_METRICS:
+        return take_metrics(params, state->value);
     case OPT_TLS_CERTIFICATE:
         params->tls_certificate = state->value;
         return true;

@@ -401,6 +401,12 @@ static void draw_known(struct glint_engine_thread *t, struct slot *slot) {
     }
 }
 
+static void note_gap(struct glint_engine_thread *t, struct glint_work *work, double now) {
+    double last = work->stepped_ms != 0 ? work->stepped_ms : work->first_ms;
+    glint_metrics_gap(t->params.metrics, now - last);
+    work->stepped_ms = now;
+}
+
 // Evaluates the newest token of every decoding sequence in one step.
 static void evaluate(struct glint_engine_thread *t) {
     enum glint_status status = GLINT_E_NOMEM;
@@ -426,6 +432,8 @@ static void evaluate(struct glint_engine_thread *t) {
     ms = glint_clock_ms() - began;
     if (status == GLINT_OK)
         glint_metrics_step(t->params.metrics, 0, n, ms);
+    for (int i = 0; status == GLINT_OK && i < n; i++)
+        note_gap(t, t->slots[t->batch_slots[i]].work, began + ms);
     glint_relay_tell_step(glint_viewer_relay(t->params.viewer), ms);
     for (int i = 0; status != GLINT_OK && i < n; i++)
         if (t->slots[t->batch_slots[i]].work)

@@ -32,6 +32,8 @@ void glint_metrics_request(struct glint_metrics *metrics, const struct glint_usa
                            enum glint_turn_reason reason);
 // A step of the engine: rows of prompts, rows of decoding sequences.
 void glint_metrics_step(struct glint_metrics *metrics, int n_prefill, int n_decode, double ms);
+// Time between two steps that brought one sequence tokens.
+void glint_metrics_gap(struct glint_metrics *metrics, double ms);
 // A picture that has been looked at, of n_tokens rows.
 void glint_metrics_picture(struct glint_metrics *metrics, int n_tokens, double ms);
 // What the cache keeps now.
@@ -39,6 +41,13 @@ void glint_metrics_reuse(struct glint_metrics *metrics, const struct glint_reuse
 void glint_metrics_load(struct glint_metrics *metrics, int n_running);
 // An answer that went out.
 void glint_metrics_response(struct glint_metrics *metrics, int status);
-void glint_metrics_put(struct glint_metrics *metrics, int n_queued, struct glint_buffer *out);
+
+struct glint_metrics_asked {
+    int n_queued;        // requests that wait
+    const char *model;   // a label of vLLM's names
+    bool vllm, llamacpp; // also under their names
+};
+void glint_metrics_put(struct glint_metrics *metrics, const struct glint_metrics_asked *asked,
+                       struct glint_buffer *out);
 
 #endif

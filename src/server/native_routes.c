@@ -15,7 +15,12 @@ void glint_native_health(struct glint_exchange *x) {
 
 void glint_native_metrics(struct glint_exchange *x) {
     struct glint_buffer out = {.data = NULL};
-    glint_metrics_put(x->server->metrics, glint_engine_thread_queued(x->server->engine), &out);
+    const struct glint_metrics_asked asked = {.n_queued =
+                                                  glint_engine_thread_queued(x->server->engine),
+                                              .model = x->server->model,
+                                              .vllm = x->server->params.metrics_vllm,
+                                              .llamacpp = x->server->params.metrics_llamacpp};
+    glint_metrics_put(x->server->metrics, &asked, &out);
     glint_exchange_answer(x, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
 }
 

@@ -53,8 +53,9 @@ struct glint_server_params {
     bool no_page;            // no chat page at "/"
     const char *trace_path;  // file for what requests reuse and why not more; NULL: none
     bool keep_noise;         // of agents' system texts: digits that change with each request
-    bool share_cache;        // keys share what was evaluated
-    bool no_reuse;           // every prompt is evaluated from its first token
+    bool metrics_vllm, metrics_llamacpp; // /metrics also under their names
+    bool share_cache;                    // keys share what was evaluated
+    bool no_reuse;                       // every prompt is evaluated from its first token
     void (*say)(void *user, enum glint_log_kind kind, const char *text); // from any thread
     // In place of the line that say gets for a request: a JSON object of one line.
     void (*say_request)(void *user, const char *json); // from any thread; NULL: say gets words

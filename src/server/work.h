@@ -49,6 +49,7 @@ struct glint_work {
     struct glint_buffer said;      // its content
     struct glint_usage usage;
     double arrived_ms, started_ms, first_ms;
+    double stepped_ms; // when a step last brought tokens; 0: none has since the first
     struct glint_work *next;
     struct glint_work *queue_prev, *queue_next; // of those that wait, under the thread's lock
 };
