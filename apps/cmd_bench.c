@@ -27,7 +27,7 @@ static const struct glint_option options[] = {
     {OPT_NP, {"np", "parallel"}, "STREAMS", "sequences decoded together (1)"},
     {OPT_R, {"r", "repetitions"}, "REPS", "repetitions of each test (5)"},
     {OPT_JSON, {"json"}, NULL, "print one JSON object"},
-    {OPT_PEAK, {"peak"}, NULL, "measure the machine's read bandwidth and stop"},
+    {OPT_PEAK, {"peak"}, NULL, "measure read bandwidth and products a second, and stop"},
     GLINT_ENGINE_OPTIONS,
     {GLINT_ARG_DRAFT, {"md", "model-draft"}, "FILE", "drafter: measure what it gains too"},
     {0},
@@ -380,6 +380,21 @@ static int bench_model(struct bench *bench) {
     return status == GLINT_OK ? GLINT_EXIT_OK : glint_report(&command, &error);
 }
 
+static int print_peaks(const struct bench *bench) {
+    struct glint_error error = {0};
+    double int8, float32;
+    if (glint_measure_products(bench->args.params.n_threads, &int8, &float32, &error) != GLINT_OK)
+        return glint_report(&command, &error);
+    if (bench->json)
+        printf("{\"read_gb_s\":%.3f,\"int8_gmac_s\":%.1f,\"float32_gmac_s\":%.1f}\n",
+               bench->peak_gb_s, int8, float32);
+    else
+        printf("streaming read %.3f GB/s\n", bench->peak_gb_s);
+    if (!bench->json && int8 > 0)
+        printf("int8 products %.1f G/s\nfloat32 products %.1f G/s\n", int8, float32);
+    return GLINT_EXIT_OK;
+}
+
 int glint_cmd_bench(int argc, char **argv) {
     static struct bench bench; // large, and the engine keeps a pointer into it
     struct glint_error error = {0};
@@ -396,10 +411,7 @@ int glint_cmd_bench(int argc, char **argv) {
     if (glint_measure_read_bandwidth(bench.args.params.n_threads, &bench.peak_gb_s, &error) !=
         GLINT_OK)
         return glint_report(&command, &error);
-    if (bench.peak_only) {
-        printf(bench.json ? "{\"read_gb_s\":%.3f}\n" : "streaming read %.3f GB/s\n",
-               bench.peak_gb_s);
-        return GLINT_EXIT_OK;
-    }
+    if (bench.peak_only)
+        return print_peaks(&bench);
     return bench_model(&bench);
 }

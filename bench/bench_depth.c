@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench_depth — time of one step at depths that would take long to evaluate: the cache below is
 // filled with made-up keys and values, which cost what real ones do.
-//     bench_depth [-t THREADS] [-k ROWS,...] [-d DEPTH,...] [-r REPS] [-l] MODEL.gguf
+//     bench_depth [-t THREADS] [-k ROWS,...] [-d DEPTH,...] [-r REPS] [-w WARM] [-l] MODEL.gguf
 // ROWS 1 is a decode step; more are evaluated in one call, with the logits of the last row or, with
-// -l, of all, as a verification of drafted tokens does. Prints the median of REPS steps, the
-// spread, and the bytes that a step must read: weights once, and the cache rows that its rows see.
+// -l, of all, as a verification of drafted tokens does. WARM steps (1) come before and do not
+// count. Prints the median of REPS steps, the spread, and the bytes that a step must read: weights
+// once, and the cache rows that its rows see.
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "engine/engine.h"
@@ -22,7 +23,7 @@ struct list {
 
 struct bench {
     const char *path;
-    int n_threads, n_reps;
+    int n_threads, n_reps, n_warm;
     bool all_logits;
     struct list rows, depth;
     struct glint_engine *engine;
@@ -67,7 +68,7 @@ static void parse_list(struct list *list, const char *text) {
 static void parse(struct bench *bench, int argc, char **argv) {
     int option;
     bool good = true;
-    while ((option = getopt(argc, argv, "t:k:d:r:l")) != -1)
+    while ((option = getopt(argc, argv, "t:k:d:r:w:l")) != -1)
         switch (option) {
         case 't':
             bench->n_threads = atoi(optarg);
@@ -80,6 +81,9 @@ static void parse(struct bench *bench, int argc, char **argv) {
             break;
         case 'r':
             bench->n_reps = atoi(optarg);
+            break;
+        case 'w':
+            bench->n_warm = atoi(optarg);
             break;
         case 'l':
             bench->all_logits = true;
@@ -96,7 +100,7 @@ static void parse(struct bench *bench, int argc, char **argv) {
     if (!good || !bench->path || bench->n_threads < 0 || bench->n_reps < 1 ||
         bench->n_reps > MAX_REPS) {
         fprintf(stderr, "usage: bench_depth [-t THREADS] [-k ROWS,...] [-d DEPTH,...] [-r REPS] "
-                        "[-l] MODEL.gguf\n");
+                        "[-w WARM] [-l] MODEL.gguf\n");
         exit(2);
     }
 }
@@ -162,7 +166,8 @@ static int compare(const void *a, const void *b) {
 static void run_case(struct bench *bench, int n_row, int depth) {
     struct glint_engine_info info = glint_engine_info(bench->engine);
     double ms[MAX_REPS];
-    step_ms(bench, n_row, depth); // warms up
+    for (int r = 0; r < bench->n_warm; r++)
+        step_ms(bench, n_row, depth);
     for (int r = 0; r < bench->n_reps; r++)
         ms[r] = step_ms(bench, n_row, depth);
     qsort(ms, (size_t)bench->n_reps, sizeof ms[0], compare);
@@ -180,6 +185,7 @@ int main(int argc, char **argv) {
     struct bench bench = {.path = "models/glimmer-mini.gguf",
                           .n_threads = 2,
                           .n_reps = 9,
+                          .n_warm = 1,
                           .rows = {1, {1}},
                           .depth = {1, {0}}};
     struct glint_error error = {0};

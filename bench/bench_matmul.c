@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/pool.h"
-#include "bench_peak.h"
 #include "cpu/cpu.h"
+#include "cpu/peak.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void run_case(const struct bench_case *bench, const struct bench_peak *peak) {
+static void run_case(const struct bench_case *bench, const struct glint_cpu_peak *peak) {
     struct setup setup;
     setup_open(&setup, bench);
     double ms[REPEAT + 1];
@@ -123,12 +123,12 @@ static void run_case(const struct bench_case *bench, const struct bench_peak *pe
            "%7.1f GMAC/s %3.0f%%\n",
            bench->info->name, (long)bench->n_row, (long)bench->n_col, bench->n, bench->n_threads,
            setup.backend->tier, median, ms[1], ms[REPEAT], gbytes, 100 * gbytes / peak->read_gbytes,
-           gmacs, 100 * gmacs / peak->int8_gmacs);
+           gmacs, peak->int8_gmacs > 0 ? 100 * gmacs / peak->int8_gmacs : 0);
     fflush(stdout);
     setup_close(&setup);
 }
 
-static void run_table(int n_threads, const struct bench_peak *peak) {
+static void run_table(int n_threads, const struct glint_cpu_peak *peak) {
     static const struct {
         enum glint_dtype dtype;
         int64_t n_row, n_col;
@@ -149,9 +149,13 @@ static void run_table(int n_threads, const struct bench_peak *peak) {
 
 int main(int argc, char **argv) {
     int n_threads = argc > 5 ? atoi(argv[5]) : glint_cpu_count();
-    struct bench_peak peak;
-    if (!bench_peak_measure(&peak, n_threads))
+    struct glint_cpu_peak peak;
+    struct glint_error err;
+    if (glint_cpu_measure_read(&peak, n_threads, &err) != GLINT_OK ||
+        glint_cpu_measure_products(&peak, n_threads, &err) != GLINT_OK) {
+        fprintf(stderr, "bench_matmul: %s\n", err.text);
         return 1;
+    }
     printf("%d threads: streaming reads %.1f GB/s, int8 peak %.0f GMAC/s\n", n_threads,
            peak.read_gbytes, peak.int8_gmacs);
     if (argc <= 1) {

@@ -10,7 +10,7 @@
 // measured.
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "bench_peak.h"
+#include "cpu/peak.h"
 #include "engine/picture.h"
 #include "format/gguf.h"
 #include "model/vision_config.h"
@@ -89,8 +89,8 @@ static uint8_t *draw(int width, int height) {
     return rgb;
 }
 
-static void report(const struct work *work, const struct bench_peak *peak, double wall,
-                   double cpu) {
+static void report(const struct work *work, const struct glint_cpu_peak *peak, int n_threads,
+                   double wall, double cpu) {
     double ideal = work->quantized / peak->int8_gmacs / 1e9 + work->plain / peak->float_gmacs / 1e9;
     printf("multiply-adds        %.2f T in int8, %.2f T in float32\n", work->quantized / 1e12,
            work->plain / 1e12);
@@ -98,7 +98,7 @@ static void report(const struct work *work, const struct bench_peak *peak, doubl
            peak->float_gmacs);
     printf("time                 %.1f s wall, %.1f s processor\n", wall, cpu);
     printf("share of the peaks   %.0f %% by wall time, %.0f %% by processor time\n",
-           100 * ideal / wall, 100 * ideal * peak->n_threads / cpu);
+           100 * ideal / wall, 100 * ideal * n_threads / cpu);
 }
 
 int main(int argc, char **argv) {
@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
     struct glint_picture *picture;
     struct glint_gguf *gguf;
     struct glint_vision_config config;
-    struct bench_peak peak;
+    struct glint_cpu_peak peak;
     if (width < 1 || height < 1 || params.n_threads < 1)
         return 2;
     uint8_t *rgb = draw(width, height);
@@ -134,8 +134,9 @@ int main(int argc, char **argv) {
     printf("memory               %.0f MB at most, %.0f MB of it weights: %.0f MB beside them\n",
            peak_megabytes(), weights, peak_megabytes() - weights);
     struct work work = work_of(gguf, &config, info.rows, info.cols);
-    if (bench_peak_measure(&peak, params.n_threads))
-        report(&work, &peak, wall, cpu);
+    need(glint_cpu_measure_products(&peak, params.n_threads, &error), &error);
+    if (peak.int8_gmacs > 0)
+        report(&work, &peak, params.n_threads, wall, cpu);
     glint_picture_close(&picture);
     glint_vision_close(&vision);
     glint_gguf_close(&gguf);

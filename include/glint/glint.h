@@ -263,6 +263,11 @@ enum glint_status glint_session_propose(struct glint_session *session,
 // n_threads 0: all CPUs.
 enum glint_status glint_measure_read_bandwidth(int n_threads, double *gb_s,
                                                struct glint_error *err);
+// What the processor multiplies and adds in registers, in 1e9 products a second, by the processor
+// time of the slowest thread: int8 dot products and float32 multiply-adds. Both 0 on a processor
+// without AVX-512 VNNI.
+enum glint_status glint_measure_products(int n_threads, double *int8_gmac_s, double *float_gmac_s,
+                                         struct glint_error *err);
 
 // ---- sampling -------------------------------------------------------------------------------
 

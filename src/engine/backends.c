@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // backends.c — the list of backends; the only file that names them.
 #include "cpu/cpu.h"
+#include "cpu/peak.h"
 #include "engine/engine.h"
 
 #include "base/available_memory.h"
@@ -69,4 +70,21 @@ enum glint_status glint_backend_open(struct glint_backend **backend,
     const struct glint_cpu_params cpu = {
         .n_threads = params->n_threads, .tier = params->cpu_tier, .limits = *limits};
     return glint_cpu_open(backend, &cpu, err);
+}
+
+enum glint_status glint_measure_read_bandwidth(int n_threads, double *gb_s,
+                                               struct glint_error *err) {
+    struct glint_cpu_peak peak = {0};
+    GLINT_TRY(glint_cpu_measure_read(&peak, n_threads, err));
+    *gb_s = peak.read_gbytes;
+    return GLINT_OK;
+}
+
+enum glint_status glint_measure_products(int n_threads, double *int8_gmac_s, double *float_gmac_s,
+                                         struct glint_error *err) {
+    struct glint_cpu_peak peak = {0};
+    GLINT_TRY(glint_cpu_measure_products(&peak, n_threads, err));
+    *int8_gmac_s = peak.int8_gmacs;
+    *float_gmac_s = peak.float_gmacs;
+    return GLINT_OK;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_peak_vnni.c — the rates of int8 dot products and of float32 multiply-adds: independent
-// chains in registers. Built with the
-// flags of the VNNI tier and called only where the machine has it.
-#include "bench_peak.h"
+// peak_vnni.c — the rates of int8 dot products and of float32 multiply-adds: independent chains
+// in registers. Called only where the machine has the VNNI tier.
+#include "cpu/peak.h"
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -10,11 +9,11 @@
 enum { CHAINS = 12 };
 static const long rounds = 2000000;
 
-double bench_peak_dot_products(void) {
+double glint_cpu_peak_dot_products(void) {
     return (double)rounds * CHAINS * 64;
 }
 
-void bench_peak_dot(void *context, int i_worker, int n_workers) {
+void glint_cpu_peak_dot(void *context, int i_worker, int n_workers) {
     (void)i_worker;
     (void)n_workers;
     volatile uint64_t *sink = context;
@@ -32,11 +31,11 @@ void bench_peak_dot(void *context, int i_worker, int n_workers) {
     *sink = (uint64_t)_mm512_reduce_add_epi32(sum[0]);
 }
 
-double bench_peak_fma_products(void) {
+double glint_cpu_peak_fma_products(void) {
     return (double)rounds * CHAINS * 16;
 }
 
-void bench_peak_fma(void *context, int i_worker, int n_workers) {
+void glint_cpu_peak_fma(void *context, int i_worker, int n_workers) {
     (void)i_worker;
     (void)n_workers;
     volatile uint64_t *sink = context;
