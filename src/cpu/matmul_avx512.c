@@ -83,9 +83,54 @@ static inline float round_best(int8_t *q, int32_t *sum, const float *x, float ma
 
 #include "cpu/quantize_tmpl.h"
 
+static inline __m512 bf16_to_float(__m256i half) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+}
+
+static inline __m512 f16_to_float(__m256i half) {
+    return _mm512_cvtph_ps(half);
+}
+
+// Hardware fetches a row within its page of 4 KiB; these lines are of the next.
+enum { DOT_ONE_AHEAD = 2048 };
+
+#define DOT_ONE(type)                                                                              \
+    static void dot_one_##type(float(*lanes)[GLINT_DOT_LANES],                                     \
+                               const void *const w[GLINT_DOT_ROWS], const float *x,                \
+                               int64_t n_col) {                                                    \
+        __m512 sum[GLINT_DOT_ROWS];                                                                \
+        for (int r = 0; r < GLINT_DOT_ROWS; r++)                                                   \
+            sum[r] = _mm512_setzero_ps();                                                          \
+        int64_t c = 0;                                                                             \
+        for (; c + 16 <= n_col; c += 16) {                                                         \
+            __m512 value = _mm512_loadu_ps(x + c);                                                 \
+            for (int r = 0; r < GLINT_DOT_ROWS; r++) {                                             \
+                const char *at = (const char *)w[r] + 2 * c;                                       \
+                if (c % 32 == 0)                                                                   \
+                    _mm_prefetch(at + DOT_ONE_AHEAD, _MM_HINT_T0);                                 \
+                __m256i half = _mm256_loadu_si256((const __m256i *)(const void *)at);              \
+                sum[r] = _mm512_fmadd_ps(type##_to_float(half), value, sum[r]);                    \
+            }                                                                                      \
+        }                                                                                          \
+        if (c < n_col) {                                                                           \
+            __mmask16 some = (__mmask16)((1u << (n_col - c)) - 1);                                 \
+            __m512 value = _mm512_maskz_loadu_ps(some, x + c);                                     \
+            for (int r = 0; r < GLINT_DOT_ROWS; r++) {                                             \
+                __m256i half = _mm256_maskz_loadu_epi16(some, (const char *)w[r] + 2 * c);         \
+                sum[r] = _mm512_fmadd_ps(type##_to_float(half), value, sum[r]);                    \
+            }                                                                                      \
+        }                                                                                          \
+        for (int r = 0; r < GLINT_DOT_ROWS; r++)                                                   \
+            _mm512_storeu_ps(lanes[r], sum[r]);                                                    \
+    }
+DOT_ONE(bf16)
+DOT_ONE(f16)
+
 void glint_matmul_init_avx512(struct glint_matmul_kernels *kernels) {
     kernels->quantize = quantize;
     fill_unpack(kernels);
     fill_multiply(kernels);
     fill_dot(kernels);
+    kernels->dot_one[GLINT_DTYPE_BF16] = dot_one_bf16;
+    kernels->dot_one[GLINT_DTYPE_F16] = dot_one_f16;
 }

@@ -82,6 +82,21 @@ static void multiply_group(const struct block *block, struct glint_range rows) {
                 fold(acc + (size_t)(r - rows.begin) * row_floats + (size_t)t * GLINT_DOT_LANES);
 }
 
+// One row of x, where decoding and multiplying are one kernel: the weights are four streams, read
+// once and stored nowhere.
+static void multiply_one(const struct block *block, struct glint_range rows) {
+    const struct glint_matrix *w = block->w;
+    for (int64_t r = rows.begin; r < rows.end; r += GLINT_DOT_ROWS) {
+        float lanes[GLINT_DOT_ROWS][GLINT_DOT_LANES];
+        const void *row[GLINT_DOT_ROWS];
+        for (int i = 0; i < GLINT_DOT_ROWS; i++) // past the last row the first again, unused
+            row[i] = (const char *)w->data + (size_t)(r + i < rows.end ? r + i : r) * w->row_bytes;
+        block->kernels->dot_one[w->dtype](lanes, row, block->x, w->n_col);
+        for (int i = 0; i < GLINT_DOT_ROWS && r + i < rows.end; i++)
+            block->out[r + i] = fold(lanes[i]);
+    }
+}
+
 // Rows of one matrix for all of x.
 static void multiply_matrix(struct glint_cpu *cpu, const struct glint_op_matmul *op, int i_matrix,
                             struct glint_range rows, int i_worker) {
@@ -96,6 +111,10 @@ static void multiply_matrix(struct glint_cpu *cpu, const struct glint_op_matmul 
         block.out = op->out[i_matrix] + begin * w->n_row;
         block.x = op->x + begin * w->n_col;
         block.n = op->n - begin < GLINT_DOT_TOKENS ? op->n - begin : GLINT_DOT_TOKENS;
+        if (block.n == 1 && block.kernels->dot_one[w->dtype] != NULL) {
+            multiply_one(&block, rows);
+            continue;
+        }
         // Few rows of x stay cached anyway: then the weights are read as few streams.
         int64_t step = block.n <= 8 ? GLINT_DOT_ROWS : GLINT_DOT_GROUP_ROWS;
         for (int64_t r = rows.begin; r < rows.end; r += step)

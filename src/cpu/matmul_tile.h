@@ -135,6 +135,11 @@ struct glint_matmul_kernels {
     // n values of a float type, n any. NULL: the type's own decode.
     void (*decode[GLINT_MATMUL_N_DTYPE])(const void *blocks, float *values, size_t n);
     void (*dot)(const struct glint_dot *job);
+    // decode and dot at once for one row of x: the 16 partial sums of GLINT_DOT_ROWS weight rows
+    // with x [n_col], n_col any. NULL: none.
+    void (*dot_one[GLINT_MATMUL_N_DTYPE])(float (*lanes)[GLINT_DOT_LANES],
+                                          const void *const w[GLINT_DOT_ROWS], const float *x,
+                                          int64_t n_col);
 };
 
 // One function a tier, in rising order; each overwrites the kernels it has.
