@@ -82,6 +82,9 @@ static void ready_json(const struct glint_server *server, const struct glint_ser
     put_text(&line, "tier", info->tier);
     fprintf(line.file, ",\"sequences\":%d,\"context\":%d", params->engine.n_session,
             info->n_context);
+    fprintf(line.file, ",\"memory_bytes\":%llu,\"weight_bytes\":%llu,\"cache_bytes\":%llu",
+            (unsigned long long)info->plan.total, (unsigned long long)info->plan.weights,
+            (unsigned long long)info->plan.cache);
     end(&line, "}");
 }
 
@@ -101,6 +104,50 @@ void glint_serve_log_say(const struct glint_serve_log *log, enum glint_log_kind 
     }
 }
 
+static double gib(uint64_t bytes) {
+    return (double)bytes / (1 << 30);
+}
+
+static void print_memory(const struct glint_memory_plan *plan) {
+    char available[40] = "";
+    if (plan->available != 0)
+        snprintf(available, sizeof available, " of %.2f GiB that were free", gib(plan->available));
+    fprintf(stderr, "  Memory: %.2f GiB%s: weights %.2f, cache %.2f, drafter %.2f, work %.2f\n",
+            gib(plan->total), available, gib(plan->weights), gib(plan->cache), gib(plan->drafter),
+            gib(plan->scratch));
+}
+
+static void print_curl(const char *url, bool keys) {
+    bool path = strncmp(url, "unix:", 5) == 0;
+    fprintf(stderr,
+            "  curl %s%s%s%s/v1/chat/completions %s-H 'Content-Type: application/json' \\\n"
+            "    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Who are you?\"}]}'\n",
+            path ? "--unix-socket '" : "", path ? url + 5 : "", path ? "' " : "",
+            path ? "http://localhost" : url,
+            keys ? "-H \"Authorization: Bearer $GLINT_API_KEY\" " : "");
+}
+
+// Lines for a shell. The server answers to any name, so that one which a shell, TOML or JSON would
+// read as something else need not be told.
+static void print_agents(const char *url, const char *model, int n_context, bool keys) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *name = model[0] && model[strspn(model, plain)] == 0 ? model : "glint";
+    const char *key = keys ? "\"$GLINT_API_KEY\"" : "none";
+    int n_answer = n_context < 65536 ? n_context / 2 : 32768;
+    fprintf(
+        stderr,
+        "  OpenAI SDK:  export OPENAI_BASE_URL=%s/v1 OPENAI_API_KEY=%s\n"
+        "  Claude Code: ANTHROPIC_BASE_URL=%s ANTHROPIC_AUTH_TOKEN=%s ANTHROPIC_MODEL=%s claude\n"
+        "  Codex:       codex -c model=%s -c model_provider=glint -c 'model_providers.glint="
+        "{name=\"glint\",base_url=\"%s/v1\",wire_api=\"responses\"%s}'\n"
+        "  opencode:    OPENCODE_CONFIG_CONTENT='{\"model\":\"glint/%s\",\"provider\":{\"glint\":"
+        "{\"npm\":\"@ai-sdk/openai-compatible\",\"options\":{\"baseURL\":\"%s/v1\","
+        "\"apiKey\":\"%s\"},\"models\":{\"%s\":{\"tool_call\":true,\"limit\":"
+        "{\"context\":%d,\"output\":%d}}}}}}' opencode\n",
+        url, key, url, key, name, name, url, keys ? ",env_key=\"GLINT_API_KEY\"" : "", name, url,
+        keys ? "{env:GLINT_API_KEY}" : "none", name, n_context, n_answer);
+}
+
 void glint_serve_log_ready(const struct glint_serve_log *log, const struct glint_server *server,
                            const struct glint_server_params *params) {
     const char *url = glint_server_url(server);
@@ -114,17 +161,13 @@ void glint_serve_log_ready(const struct glint_serve_log *log, const struct glint
     fprintf(stderr, "%s is ready at %s: %d answers at once, context %d tokens, %s %s\n",
             glint_server_model(server), url, params->engine.n_session, info.n_context, info.device,
             info.tier);
+    print_memory(&info.plan);
     if (glint_server_ollama_url(server))
         fprintf(stderr, "  Ollama clients: OLLAMA_HOST=%s\n", glint_server_ollama_url(server));
-    if (strncmp(url, "unix:", 5) == 0)
-        return;
-    if (!params->no_page)
+    if (strncmp(url, "unix:", 5) != 0 && !params->no_page)
         fprintf(stderr, "  Chat page: %s/\n", url);
-    fprintf(stderr,
-            "  OpenAI clients: base URL %s/v1, %s\n"
-            "  curl %s/v1/chat/completions %s-H 'Content-Type: application/json' \\\n"
-            "    -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Who are you?\"}]}'\n"
-            "  Ctrl-C stops when the answers under way are finished; twice at once.\n",
-            url, params->n_keys ? "one of your API keys" : "any API key", url,
-            params->n_keys ? "-H \"Authorization: Bearer $GLINT_API_KEY\" " : "");
+    print_curl(url, params->n_keys > 0);
+    if (strncmp(url, "unix:", 5) != 0)
+        print_agents(url, glint_server_model(server), info.n_context, params->n_keys > 0);
+    fprintf(stderr, "  Ctrl-C stops when the answers under way are finished; twice at once.\n");
 }

@@ -68,6 +68,7 @@ def main():
             by_event.setdefault(line["event"], []).append(line)
         [ready] = by_event["ready"]
         assert ready["model"] == alias and ready["sequences"] == 4 and ready["context"] > 0
+        assert ready["memory_bytes"] >= ready["weight_bytes"] + ready["cache_bytes"] > 0
         assert [len(by_event[name]) for name in ("stopping", "stopped")] == [1, 1]
         assert lines[-1]["event"] == "stopped"
         asked, odd, broken, left = by_event["request"]
