@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_PENDING = 3, EXIT_INTERRUPTED = 130 };
+enum { EXIT_INTERRUPTED = 130 };
 
-static volatile sig_atomic_t seen;    // Ctrl-C that nobody has taken
+static volatile sig_atomic_t seen;    // signals that nobody has taken
+static volatile sig_atomic_t fatal;   // so many of them end the program at once
 static volatile sig_atomic_t final;   // SIGTERM or SIGHUP
 static volatile sig_atomic_t resized; // SIGWINCH
 static volatile sig_atomic_t resumed; // SIGCONT
@@ -28,18 +29,17 @@ static void note_signal(int number) {
         final = final || number != SIGINT;
         seen = seen + 1;
     }
-    if (seen >= MAX_PENDING)
+    if (seen >= fatal)
         _exit(EXIT_INTERRUPTED);
     ssize_t n = wake[1] < 0 ? 0 : write(wake[1], "", 1);
     (void)n; // full: it wakes all the same
     errno = reason;
 }
 
-static void watch(const int *signals, int n, int flags) {
+static void watch(const int *signals, int n) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = note_signal;
-    action.sa_flags = flags;
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < n; i++)
         sigaction(signals[i], &action, NULL);
@@ -48,7 +48,8 @@ static void watch(const int *signals, int n, int flags) {
 void glint_interrupt_watch(void) {
     static const int signals[] = {SIGINT, SIGTERM};
     seen = final = 0;
-    watch(signals, 2, (int)SA_RESETHAND); // the second one is fatal
+    fatal = 2; // also one of each
+    watch(signals, 2);
     struct sigaction action;
     memset(&action, 0, sizeof action);
     sigemptyset(&action.sa_mask);
@@ -59,13 +60,14 @@ void glint_interrupt_watch(void) {
 void glint_interrupt_watch_each(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT};
     seen = final = resized = resumed = 0;
+    fatal = 3;
     if (wake[0] < 0 && pipe(wake) == 0) {
         for (int i = 0; i < 2; i++) {
             fcntl(wake[i], F_SETFL, O_NONBLOCK);
             fcntl(wake[i], F_SETFD, FD_CLOEXEC);
         }
     }
-    watch(signals, 5, 0);
+    watch(signals, 5);
 }
 
 bool glint_interrupt_wait(int fd) {
