@@ -57,12 +57,6 @@ static bool is_loopback_name(struct glint_view name) {
     return below || digits || is_word(name, "localhost") || is_word(name, "::1");
 }
 
-bool glint_guard_is_loopback(const char *host) {
-    size_t n = strlen(host);
-    bool socket = n > 5 && strcmp(host + n - 5, ".sock") == 0;
-    return socket || is_loopback_name(host_name(host));
-}
-
 bool glint_guard_host_is_local(const char *header, const char *host) {
     if (!header)
         return false;

@@ -14,7 +14,5 @@ const char *glint_guard_bearer(const char *authorization);
 // True when a Host header names this machine's loopback, or is `host` itself: a page from elsewhere
 // whose name was pointed at 127.0.0.1 sends its own name. NULL (HTTP/1.0) is refused.
 bool glint_guard_host_is_local(const char *header, const char *host);
-// True for an address that only this machine can reach: loopback names and addresses, sockets.
-bool glint_guard_is_loopback(const char *host);
 
 #endif

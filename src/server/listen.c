@@ -2,8 +2,6 @@
 // listen.c — opening the socket, with errors that name the address and what to do.
 #include "server/listen.h"
 
-#include "server/guard.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -65,13 +63,23 @@ static enum glint_status open_unix(struct glint_listener *listener, const char *
     return GLINT_OK;
 }
 
-static void write_url(struct glint_listener *listener, const char *host, bool tls) {
+static bool is_loopback(const struct sockaddr_storage *address) {
+    if (address->ss_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)address)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+}
+
+// What the socket is bound to decides who can connect: a host's name says nothing.
+static void describe(struct glint_listener *listener, const char *host, bool tls) {
     struct sockaddr_storage address;
     socklen_t n = sizeof address;
     int port = 0;
-    if (getsockname(listener->fd, (struct sockaddr *)&address, &n) == 0)
+    if (getsockname(listener->fd, (struct sockaddr *)&address, &n) == 0) {
         port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
                                                    : ((struct sockaddr_in *)&address)->sin_port);
+        listener->local = is_loopback(&address);
+    }
     bool v6 = strchr(host, ':') != NULL;
     snprintf(listener->url, sizeof listener->url, "%s://%s%.200s%s:%d", tls ? "https" : "http",
              v6 ? "[" : "", host, v6 ? "]" : "", port);
@@ -104,8 +112,7 @@ enum glint_status glint_listener_open(struct glint_listener *listener, const cha
         status = fail_errno(err, host, port, "listen");
     freeaddrinfo(found);
     if (status == GLINT_OK) {
-        write_url(listener, host, tls);
-        listener->local = glint_guard_is_loopback(host);
+        describe(listener, host, tls);
     } else if (listener->fd >= 0) {
         close(listener->fd);
         listener->fd = -1;
@@ -153,7 +160,6 @@ enum glint_status glint_listener_inherit(struct glint_listener *listener, int fd
                             : (void *)&((struct sockaddr_in *)&address)->sin_addr;
     if (!inet_ntop(address.ss_family, bytes, host, sizeof host))
         return glint_fail(err, GLINT_E_IO, "%s: descriptor %d: %s", name, fd, strerror(errno));
-    write_url(listener, host, tls);
-    listener->local = glint_guard_is_loopback(host);
+    describe(listener, host, tls);
     return GLINT_OK;
 }
