@@ -72,7 +72,7 @@ static const struct glint_option options[] = {
     {OPT_CACHE,
      {"cache-size"},
      "N",
-     "tokens that all conversations hold in memory together\n(default: one context)"},
+     "tokens that all conversations hold in memory together\n(default, and at least: one context)"},
     {OPT_CHECKPOINTS,
      {"checkpoints"},
      "N",

@@ -63,7 +63,7 @@ struct glint_engine_params {
     int n_threads;          // 0: every CPU the process may use
     int n_context;          // tokens of one session; 0: the model's, lowered to what memory allows
     int n_session;          // sessions open at once, at least 1
-    int n_cache;            // tokens that all sessions hold together at most; 0: n_context
+    int n_cache;            // tokens that all sessions hold together at most; at least n_context
     int n_checkpoint;       // windows of sliding layers kept beyond the sessions' own: memory for
                             // glint_session_keep
     int n_chunk;            // rows of one prefill step; 0: 512. Does not change results

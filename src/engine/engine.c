@@ -50,6 +50,12 @@ static enum glint_status choose_context(struct glint_engine *engine, struct glin
                  config->n_context, n);
         say(engine, GLINT_SAY_WARN, plan);
     }
+    if (params->n_cache > 0 && params->n_cache < n) {
+        snprintf(plan, sizeof plan,
+                 "--cache-size raised from %d to %d tokens: one context must fit (--ctx-size)",
+                 params->n_cache, n);
+        say(engine, GLINT_SAY_WARN, plan);
+    }
     return GLINT_OK;
 }
 
