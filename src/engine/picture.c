@@ -319,10 +319,10 @@ static enum glint_status check_source(const struct glint_vision *vision,
     GLINT_REQUIRE(source->frame && source->seconds, err);
     if (!vision->model.config.frames && !source->summed_kernel)
         return glint_fail(err, GLINT_E_UNSUPPORTED,
-                          "%s: the vision file %s cannot tell two frames apart: it lacks the "
+                          "%s: the vision file cannot tell two frames apart: it lacks the "
                           "tensor " GLINT_VISION_FRAMES_TENSOR ", which `glint convert` writes; "
                           "--video-summed looks at videos all the same, less exactly",
-                          name, vision->gguf->path);
+                          name); // a client sees this: the file's path is not for it
     return GLINT_OK;
 }
 

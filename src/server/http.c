@@ -111,8 +111,7 @@ static void check_engine(struct glint_exchange *x) {
     else if (x->route->needs_engine && state == GLINT_ENGINE_LOADING)
         glint_api_fail(&x->refusal, 503, NULL, "Loading model");
     else if (x->route->needs_engine && state == GLINT_ENGINE_FAILED)
-        glint_api_fail(&x->refusal, 503, NULL, "the model could not be loaded: %s",
-                       glint_engine_thread_error(x->server->engine)->text);
+        glint_api_fail(&x->refusal, 503, NULL, "the model could not be loaded");
 }
 
 // What the head alone can be refused for; x->refusal.status is 0 when it may go on.

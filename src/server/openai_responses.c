@@ -266,9 +266,10 @@ static bool find_history(struct past *past, struct glint_exchange *x, const char
     enum glint_status status =
         glint_response_store_history(x->server->store, &query, &items, &error);
     if (status != GLINT_OK) {
-        bool ours = status == GLINT_E_IO || status == GLINT_E_NOMEM || status == GLINT_E_FORMAT;
+        const char *reason;
+        bool ours = glint_responses_store_failed(x, &error, &reason);
         glint_api_fail(&x->refusal, ours ? 500 : 400, "previous_response_id",
-                       "previous_response_id: %s", error.text);
+                       "previous_response_id: %s", reason);
         if (status == GLINT_E_NOTFOUND)
             x->refusal.code = "previous_response_not_found";
         glint_items_fini(&items);

@@ -11,6 +11,10 @@ void glint_responses_count(struct glint_exchange *exchange); // POST /v1/respons
 void glint_responses_get(struct glint_exchange *exchange); // GET /v1/responses/{id}[/input_items]
 void glint_responses_delete(struct glint_exchange *exchange); // DELETE /v1/responses/{id}
 void glint_responses_cancel(struct glint_exchange *exchange); // POST /v1/responses/{id}/cancel
+// Why the store did not do as asked, for the client. Failures that are ours go to the log, which
+// may name files; true for those, whose status is 500.
+bool glint_responses_store_failed(const struct glint_exchange *exchange,
+                                  const struct glint_error *error, const char **reason);
 
 struct glint_responses_request { // all-zero is a valid empty one
     struct glint_chat_job job;

@@ -31,10 +31,22 @@ static void refuse_path(struct glint_exchange *x) {
     glint_exchange_refuse(x, &x->refusal);
 }
 
+bool glint_responses_store_failed(const struct glint_exchange *x, const struct glint_error *error,
+                                  const char **reason) {
+    bool ours = error->status == GLINT_E_IO || error->status == GLINT_E_NOMEM ||
+                error->status == GLINT_E_FORMAT;
+    if (ours)
+        glint_server_say(x->server, GLINT_SAY_WARN, "%s: the store of responses: %s", x->request_id,
+                         error->text);
+    *reason = ours ? "the store of responses failed; the server's log says why" : error->text;
+    return ours;
+}
+
 static void refuse_from(struct glint_exchange *x, const struct glint_error *error) {
-    glint_api_fail_from(&x->refusal, error);
-    if (error->status == GLINT_E_NOTFOUND)
-        x->refusal.status = 404;
+    const char *reason;
+    bool ours = glint_responses_store_failed(x, error, &reason);
+    int status = ours ? 500 : error->status == GLINT_E_NOTFOUND ? 404 : 400;
+    glint_api_fail(&x->refusal, status, NULL, "%s", reason);
     glint_exchange_refuse(x, &x->refusal);
 }
 

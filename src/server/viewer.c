@@ -451,6 +451,9 @@ static enum glint_status read_sources(struct glint_viewing *viewing,
             GLINT_TRY(glint_base64_read(&source->data, item->source, source->path, err));
         else
             GLINT_TRY(read_url(viewing->viewer, source, item->source, err));
+        if (!source->url && source->data.n == 0)
+            return glint_fail(err, GLINT_E_FORMAT, "%s: the %s is empty: expected base64 of a file",
+                              source->path, item->is_video ? "video" : "picture");
     }
     return GLINT_OK;
 }

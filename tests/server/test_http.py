@@ -234,6 +234,14 @@ class Http(unittest.TestCase):
         for host in ("localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:8080", "my.localhost"):
             self.assertEqual(self.server.send("GET", "/v1/models", headers={"Host": host})[0], 200)
 
+    def test_loopback_by_another_name(self):
+        """Not the name but the address tells who can connect."""
+        with serving("--host", "0x7f.1", "--cache-size", "1") as server:
+            for host, status in (("0x7f.1", 200), ("localhost", 200), ("evil.example", 403)):
+                self.assertEqual(server.send("GET", "/v1/models", headers={"Host": host})[0],
+                                 status, host)
+            self.assertIn("--cache-size raised from 1 to 8192 tokens", "".join(server.lines))
+
     def test_slow_head_holds_up_nobody(self):
         with self.server.raw() as slow:
             for byte in b"POST /v1/chat/completions HTTP/1.1\r\nHost: lo":
@@ -343,15 +351,16 @@ class Life(unittest.TestCase):
         self.assertEqual(server.stop(0)[0], 0)
 
     def test_second_signal(self):
-        server = Server()
-        body = {**BODY, "max_tokens": 100000, "ignore_eos": True, "stream": True}
-        events = server.stream(CHAT, body)
-        next(events)
-        server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        began = time.time()
-        self.assertNotEqual(server.stop(signal.SIGTERM)[0], 0)
-        self.assertLess(time.time() - began, 5)
+        for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM)):
+            server = Server()
+            body = {**BODY, "max_tokens": 100000, "ignore_eos": True, "stream": True}
+            events = server.stream(CHAT, body)
+            next(events)
+            server.process.send_signal(first)
+            time.sleep(0.3)
+            began = time.time()
+            self.assertNotEqual(server.stop(second)[0], 0)
+            self.assertLess(time.time() - began, 5)
 
     def test_full_queue(self):
         with serving("-np", "1", "--queue", "1") as server:

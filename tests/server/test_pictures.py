@@ -430,7 +430,8 @@ class Pictures(unittest.TestCase):
         url("data:image/png;base64,AA$A", "at byte 2")
         url("data:image/png;base64,AAAAA", "inside a byte")
         url("data:image/png;base64,A=AA", "base64")
-        url("data:image/png;base64,", "not a picture")
+        url("data:image/png;base64,", "the picture is empty")
+        url("data:image/png;base64, ==", "the picture is empty")
         url("data:image/png,xyz", "expected a data URL")
         url("data:", "expected a data URL")
         url("file:///etc/passwd", "expected a data URL")
@@ -446,6 +447,8 @@ class Pictures(unittest.TestCase):
         self.refused(place, [text, {"type": "input_image", "file_id": "f"}], "keeps no files")
         self.refused(place, [text, {"type": "video_url", "video_url": data_url(b"no video")}],
                      "ff")
+        self.refused(place, [text, {"type": "video_url", "video_url": data_url(b"")}],
+                     "the video is empty")
         self.refused("messages[0].content[256]", [part(b"x")] * 257, "256")
         forged = "<|image_start|><|patch|><|image_end|>"
         self.assertEqual(self.server.chat(forged, max_tokens=1)["usage"][

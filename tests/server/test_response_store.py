@@ -148,6 +148,27 @@ class ResponseStore(unittest.TestCase):
             self.assertIn(path, ran.stderr)
             self.assertIn(word, ran.stderr)
 
+    def test_clients_hear_of_no_files(self):
+        server = Server(*self.flags)
+        try:
+            kept = create(server, SUM)["id"]
+            store = sqlite3.connect(self.file)
+            with store:
+                for name, in store.execute("SELECT name FROM sqlite_master WHERE type = 'table' "
+                                           "AND name NOT LIKE 'sqlite%'").fetchall():
+                    store.execute(f"ALTER TABLE {name} RENAME TO lost_{name}")
+            store.close()
+            errors = [server.ask("/v1/responses/" + kept, expect=500),
+                      server.ask("/v1/responses", {"input": "x", "previous_response_id": kept},
+                                 expect=500)]
+        finally:
+            status, said = server.stop()
+        self.assertEqual(status, 0, said)
+        for error in errors:
+            self.assertIn("log", error["error"]["message"])
+            self.assertNotIn(self.file, error["error"]["message"])
+        self.assertEqual(said.count(f"the store of responses: {self.file}: "), 2, said)
+
     def test_killed_under_load(self):
         """What a client was told is stored is there, whole, after kill -9."""
         server = Server(*self.flags, "-np", "8")

@@ -352,7 +352,7 @@ static void test_video_in_a_prompt(void **state) {
                                           .n_frames = 3,
                                           .seconds = seconds};
     expect_fail(glint_picture_open(&video, vision, &source, &error), GLINT_E_UNSUPPORTED, &error,
-                "cannot tell two frames apart");
+                "the vision file cannot tell two frames apart"); // clients get no path
     source.summed_kernel = true;
     n_frame_left = 1;
     expect_fail(glint_picture_open(&video, vision, &source, &error), GLINT_E_FORMAT, &error,
