@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_crowd.py: 64 clients at once, of which 8 read slowly and 8 leave in the middle, for 20 s
-(CROWD_SECONDS): nothing is lost or mixed, memory stays flat, what was left is given up."""
+"""test_crowd.py: 64 clients, of which 8 read slowly and 8 leave in the middle, for a minute
+(CROWD_SECONDS): nothing is lost or mixed, memory stays flat, what was left is given up.
+
+All ask at once, at the start and in each quarter of the time again. In between each rests for
+CROWD_PAUSE seconds on average, so that the minute costs little; CROWD_PAUSE=0 never rests."""
 import json
 import os
 import random
@@ -9,10 +12,11 @@ import threading
 import time
 import unittest
 
-from serving import join_deltas, join_message, serving, split_events
+from serving import SLOWER, join_deltas, join_message, serving, split_events
 from test_sequences import CHAT, body_of, plain
 
-SECONDS = float(os.environ.get("CROWD_SECONDS", "20"))
+SECONDS = float(os.environ.get("CROWD_SECONDS", "60" if SLOWER == 1 else "20"))
+PAUSE = float(os.environ.get("CROWD_PAUSE", "8"))
 CLIENTS, SLOW, LEAVING = 64, 8, 8
 
 
@@ -31,7 +35,7 @@ class SlowReader:
             if not block:
                 return
             self.rest += block
-            time.sleep(0.001)
+            time.sleep(0.01)
 
 
 class Crowd(unittest.TestCase):
@@ -52,15 +56,15 @@ class Crowd(unittest.TestCase):
 
     def client(self, server, i, solo, done):
         draw = random.Random(i)
-        end = time.time() + SECONDS
-        while time.time() < end:
+        begin = time.time()
+        while time.time() < begin + SECONDS:
             which = draw.randrange(len(solo))
             body = body_of(which, max_tokens=40)
             if i < LEAVING:
                 with self.open_stream(server, body) as connection:
                     connection.recv(draw.randrange(1, 3000))
                 done["left"] += 1
-                time.sleep(0.05)
+                time.sleep(0.05 + PAUSE / 16)
             elif i < LEAVING + SLOW:
                 with self.open_stream(server, body) as connection:
                     lines = iter(SlowReader(connection))
@@ -73,6 +77,9 @@ class Crowd(unittest.TestCase):
                 stream = {**body, "stream": True, "stream_options": {"include_usage": True}}
                 self.assertEqual(plain(join_deltas(server.stream(CHAT, stream))), solo[which])
                 done["whole"] += 1
+            if PAUSE and i >= LEAVING:
+                quarter = SECONDS / 4 - (time.time() - begin) % (SECONDS / 4)
+                time.sleep(min(draw.uniform(0, 2 * PAUSE), quarter))
 
     def test_crowd(self):
         done = {"left": 0, "slow": 0, "whole": 0}
