@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum {
@@ -406,6 +407,27 @@ static void pause_ms(long ms) {
     nanosleep(&time, NULL); // a signal ends it early
 }
 
+// Files for all connections and as many as the rest needs, as far as the system allows; fewer
+// connections where it does not, so that answers never fail for want of one.
+static void allow_files(struct serve *serve) {
+    enum { REST = 128, FEWEST = 16 };
+    struct glint_server_params *params = &serve->params;
+    struct rlimit files;
+    char text[160];
+    bool two = params->ollama_port >= 0 || params->inherited_ollama_fd >= 0;
+    rlim_t n_doors = two ? 2 : 1, wanted = n_doors * (rlim_t)params->n_connections + REST;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= wanted)
+        return;
+    files.rlim_cur = files.rlim_max < wanted ? files.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= wanted)
+        return;
+    rlim_t left = files.rlim_cur > REST ? (files.rlim_cur - REST) / n_doors : 0;
+    params->n_connections = left > FEWEST ? (int)left : FEWEST;
+    snprintf(text, sizeof text, "at most %d connections: a process may have %llu files (ulimit -n)",
+             params->n_connections, (unsigned long long)files.rlim_cur);
+    say(serve, GLINT_SAY_WARN, text);
+}
+
 // From loading to the end of the last answer after a signal.
 static int run(struct glint_server *server, const struct serve *serve) {
     struct glint_error error = {.status = GLINT_OK};
@@ -477,6 +499,7 @@ int glint_cmd_serve(int argc, char **argv) {
         serve.params.inherited_fd = serve.service.fd;
         serve.params.inherited_ollama_fd = serve.service.ollama_fd;
     }
+    allow_files(&serve);
     if (error.status == GLINT_OK && glint_server_open(&server, &serve.params, &error) == GLINT_OK)
         result = run(server, &serve);
     else

@@ -335,6 +335,20 @@ class Life(unittest.TestCase):
         self.assertFalse(os.path.exists(path))
         os.rmdir(folder)
 
+    def test_few_files(self):
+        """The limit on files is raised to what may be had; then fewer connections are taken."""
+        few = ["bash", "-c", 'ulimit -S%sn 200; exec "$@"', "bash", PROGRAM]
+        for hard in ("", "H"):
+            with serving(command=[few[0], few[1], few[2] % hard, *few[3:]]) as server:
+                with open(f"/proc/{server.process.pid}/limits", encoding="ascii") as file:
+                    files = int(re.search(r"Max open files +(\d+)", file.read()).group(1))
+                self.assertEqual(files == 200, bool(hard))
+                self.assertEqual("at most 72 connections" in "".join(server.lines), bool(hard))
+                several = [server.raw() for _ in range(150)]  # more than are taken
+                for connection in several:
+                    connection.close()
+                self.assertEqual(server.ask(CHAT, BODY)["usage"]["completion_tokens"], 3)
+
     def test_graceful_stop(self):
         server = Server()
         body = {**BODY, "max_tokens": 150, "ignore_eos": True, "stream": True}
