@@ -59,7 +59,7 @@ struct glint_engine_params {
     const char *draft_path; // GGUF file of a drafter made for this model, or NULL
     bool vocab_only;        // no weights, no cache: tokenizing only
     const char *device;     // NULL or "cpu"; "cuda", "cuda:N", "auto" where they are built in
-    const char *cpu_tier;   // NULL: the best; "scalar", "avx2", "avx512", "vnni" force one
+    const char *cpu_tier;   // NULL: the best; "scalar", "avx2", "vnni", "neon" ... force one
     int n_threads;          // 0: every CPU the process may use
     int n_context;          // tokens of one session; 0: the model's, lowered to what memory allows
     int n_session;          // sessions open at once, at least 1

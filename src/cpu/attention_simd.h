@@ -39,7 +39,7 @@ INLINE vec row_values(enum glint_dtype dtype, const char *row, int d, int n) {
         uint16_t scale;
         memcpy(&scale, block, sizeof scale);
         return vec_mul(vec_int8_load((const int8_t *)block + 2 + d % 32),
-                       vec_set(_cvtsh_ss(scale)));
+                       vec_set(vec_half_value(scale)));
     }
     if (dtype == GLINT_DTYPE_F16) {
         const uint16_t *half = (const uint16_t *)(const void *)row + d;
@@ -155,7 +155,7 @@ INLINE void score_tile(int deep, int wide, const struct scoring *at) {
         vec k[GLINT_SIMD_WIDE];
         for (int j = 0; j < wide; j++)
             k[j] = vec_load(at->key + d * TILE + j * LANES);
-        _mm_prefetch(at->ahead + d * LINE, _MM_HINT_T1);
+        __builtin_prefetch(at->ahead + d * LINE, 0, 2);
         for (int i = 0; i < deep; i++) {
             vec x = vec_set(at->q[i * at->stride + d]);
             for (int j = 0; j < wide; j++)

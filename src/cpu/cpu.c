@@ -8,6 +8,7 @@
 #include "cpu/cpu_backend.h"
 #include "cpu/matmul.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *glint_cpu_tier_at(size_t i) {
@@ -80,6 +81,9 @@ static void fill_kernels(struct glint_cpu_kernels *kernels, enum glint_cpu_tier 
         glint_cpu_init_avx2(kernels);
     if (tier >= GLINT_CPU_TIER_AVX512)
         glint_cpu_init_avx512(kernels);
+#elif defined(GLINT_CPU_ARM)
+    if (tier >= GLINT_CPU_TIER_NEON)
+        glint_cpu_init_neon(kernels);
 #else
     (void)tier;
 #endif
@@ -91,10 +95,17 @@ static enum glint_status choose_tier(const char *name, enum glint_cpu_tier *tier
     *tier = best;
     if (name == NULL)
         return GLINT_OK;
-    if (!glint_cpu_tier_by_name(name, tier))
-        return glint_fail(err, GLINT_E_UNSUPPORTED,
-                          "cpu: tier \"%s\" is unknown, expected scalar, avx2, avx512 or vnni",
-                          name);
+    if (!glint_cpu_tier_by_name(name, tier)) {
+        char known[64] = "";
+        for (int i = 0; i < GLINT_CPU_N_TIER; i++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+                     i == 0                     ? ""
+                     : i + 1 < GLINT_CPU_N_TIER ? ", "
+                                                : " or ",
+                     glint_cpu_tier_name((enum glint_cpu_tier)i));
+        return glint_fail(err, GLINT_E_UNSUPPORTED, "cpu: tier \"%s\" is unknown, expected %s",
+                          name, known);
+    }
     if (*tier > best)
         return glint_fail(err, GLINT_E_UNSUPPORTED,
                           "cpu: tier \"%s\" asked for, but this processor has at most \"%s\"", name,

@@ -6,8 +6,10 @@
 #include "op/backend.h"
 
 struct glint_cpu_params {
-    int n_threads;    // 0: all CPUs this process may use
-    const char *tier; // NULL: the best the CPU has; "scalar", "avx2", "avx512", "vnni" force one
+    int n_threads; // 0: all CPUs this process may use
+    // NULL: the best the CPU has; "scalar", "avx2", "avx512", "vnni" or "scalar", "neon", "dotprod"
+    // force one.
+    const char *tier;
     struct glint_backend_limits limits;
 };
 

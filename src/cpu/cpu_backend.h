@@ -60,10 +60,12 @@ static inline struct glint_cpu *glint_cpu_of(struct glint_backend *backend) {
 void glint_cpu_init_scalar(struct glint_cpu_kernels *kernels);
 void glint_cpu_init_avx2(struct glint_cpu_kernels *kernels);
 void glint_cpu_init_avx512(struct glint_cpu_kernels *kernels);
+void glint_cpu_init_neon(struct glint_cpu_kernels *kernels);
 // Their attention files.
 void glint_cpu_init_attention_scalar(struct glint_cpu_kernels *kernels);
 void glint_cpu_init_attention_avx2(struct glint_cpu_kernels *kernels);
 void glint_cpu_init_attention_avx512(struct glint_cpu_kernels *kernels);
+void glint_cpu_init_attention_neon(struct glint_cpu_kernels *kernels);
 
 // Calls fn(context, i, n) on every worker, or on this thread alone when `work` (about one cycle
 // a unit) is less than waking the others costs. Results never depend on which.

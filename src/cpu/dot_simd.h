@@ -63,21 +63,16 @@ static void dot(const struct glint_dot *job) {
 static void decode_f16(const void *blocks, float *values, size_t n) {
     const uint16_t *half = blocks;
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m128i eight = _mm_loadu_si128((const __m128i *)(const void *)(half + i));
-        _mm256_storeu_ps(values + i, _mm256_cvtph_ps(eight));
-    }
+    for (; i + GLINT_SIMD_LANES <= n; i += GLINT_SIMD_LANES)
+        vec_store(values + i, vec_half_load(half + i));
     glint_f16_decode(half + i, values + i, n - i);
 }
 
 static void decode_bf16(const void *blocks, float *values, size_t n) {
     const uint16_t *half = blocks;
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m128i eight = _mm_loadu_si128((const __m128i *)(const void *)(half + i));
-        __m256i wide = _mm256_slli_epi32(_mm256_cvtepu16_epi32(eight), 16);
-        _mm256_storeu_ps(values + i, _mm256_castsi256_ps(wide));
-    }
+    for (; i + GLINT_SIMD_LANES <= n; i += GLINT_SIMD_LANES)
+        vec_store(values + i, vec_bfloat_load(half + i));
     glint_bf16_decode(half + i, values + i, n - i);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// features.c — cpuid and xgetbv on x86-64; every other machine is the scalar tier.
+// features.c — cpuid and xgetbv on x86-64, the auxiliary vector on 64-bit Arm; every other machine
+// is the scalar tier.
 #include "cpu/features.h"
 
 #include <stddef.h>
@@ -46,6 +47,22 @@ enum glint_cpu_tier glint_cpu_tier_best(void) {
     return GLINT_CPU_TIER_VNNI;
 }
 
+#elif defined(__aarch64__)
+#if defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+enum glint_cpu_tier glint_cpu_tier_best(void) {
+#if defined(__linux__)
+    return getauxval(AT_HWCAP) & HWCAP_ASIMDDP ? GLINT_CPU_TIER_DOTPROD : GLINT_CPU_TIER_NEON;
+#elif defined(__APPLE__)
+    return GLINT_CPU_TIER_DOTPROD; // all of theirs
+#else
+    return GLINT_CPU_TIER_NEON;
+#endif
+}
+
 #else
 
 enum glint_cpu_tier glint_cpu_tier_best(void) {
@@ -55,7 +72,11 @@ enum glint_cpu_tier glint_cpu_tier_best(void) {
 #endif
 
 const char *glint_cpu_tier_name(enum glint_cpu_tier tier) {
+#if defined(__aarch64__)
+    static const char *const names[GLINT_CPU_N_TIER] = {"scalar", "neon", "dotprod"};
+#else
     static const char *const names[GLINT_CPU_N_TIER] = {"scalar", "avx2", "avx512", "vnni"};
+#endif
     return names[tier];
 }
 

@@ -9,9 +9,14 @@
 // Each tier includes the ones before it.
 enum glint_cpu_tier {
     GLINT_CPU_TIER_SCALAR, // plain C
+#if defined(__aarch64__)
+    GLINT_CPU_TIER_NEON,    // what every 64-bit Arm has
+    GLINT_CPU_TIER_DOTPROD, // and its dot product of bytes
+#else
     GLINT_CPU_TIER_AVX2,   // AVX2, FMA, F16C
     GLINT_CPU_TIER_AVX512, // AVX-512 F, BW, DQ, VL
     GLINT_CPU_TIER_VNNI,   // AVX-512 VNNI, VBMI
+#endif
     GLINT_CPU_N_TIER
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // lanes.h — the vector operations the matmul templates are written in, for the instruction set
-// that the including file is compiled for. One 32-bit lane is one weight row. Without AVX2 the
-// header is empty.
+// that the including file is compiled for. One 32-bit lane is one weight row. Without AVX2 or NEON
+// the header is empty.
 #ifndef GLINT_CPU_LANES_H
 #define GLINT_CPU_LANES_H
 
@@ -9,6 +9,8 @@
 #include "cpu/lanes_avx512.h"
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include "cpu/lanes_avx2.h"
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include "cpu/lanes_neon.h"
 #endif
 
 // Register blocks exist only once their loops, and the functions they stand in, are unfolded.

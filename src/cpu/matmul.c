@@ -20,6 +20,11 @@ static void fill_kernels(struct glint_matmul_kernels *kernels, enum glint_cpu_ti
         glint_matmul_init_avx512(kernels);
     if (tier >= GLINT_CPU_TIER_VNNI)
         glint_matmul_init_vnni(kernels);
+#elif defined(GLINT_CPU_ARM)
+    if (tier >= GLINT_CPU_TIER_NEON)
+        glint_matmul_init_neon(kernels);
+    if (tier >= GLINT_CPU_TIER_DOTPROD)
+        glint_matmul_init_dotprod(kernels);
 #else
     (void)tier;
 #endif

@@ -147,6 +147,8 @@ void glint_matmul_init_scalar(struct glint_matmul_kernels *kernels);
 void glint_matmul_init_avx2(struct glint_matmul_kernels *kernels);
 void glint_matmul_init_avx512(struct glint_matmul_kernels *kernels);
 void glint_matmul_init_vnni(struct glint_matmul_kernels *kernels);
+void glint_matmul_init_neon(struct glint_matmul_kernels *kernels);
+void glint_matmul_init_dotprod(struct glint_matmul_kernels *kernels);
 
 // unpack_scalar.c: the unpack functions of every quantized type, and their kinds.
 void glint_unpack_init_scalar(struct glint_matmul_kernels *kernels);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // simd.h — vectors of 16 floats, in the instruction set that the including file is compiled for:
-// one AVX-512 register or two of AVX2. Both do the same operations on the same lanes, so kernels
-// written on them give the same bits on either tier. Without AVX2 the header is empty.
+// one AVX-512 register, two of AVX2 or four of NEON. All do the same operations on the same lanes,
+// so kernels written on them give the same bits on every tier. Without any of them the header is
+// empty.
 #ifndef GLINT_CPU_SIMD_H
 #define GLINT_CPU_SIMD_H
 
@@ -9,9 +10,12 @@
 #include "cpu/simd_avx512.h"
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include "cpu/simd_avx2.h"
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include "cpu/simd_neon.h"
 #endif
 
 #ifdef GLINT_SIMD
+#ifdef __AVX2__
 
 // Sum and largest of 16 lanes: halves are joined until one value is left.
 static inline float vec_sum(vec x) {
@@ -27,6 +31,8 @@ static inline float vec_greatest(vec x) {
     z = _mm_max_ps(z, _mm_movehl_ps(z, z));
     return _mm_cvtss_f32(_mm_max_ss(z, _mm_movehdup_ps(z)));
 }
+
+#endif
 
 // e^x for x <= 88: below -87.33 the result is 0; NaN stays NaN. Largest error 1.1 units in the
 // last place. x = n ln 2 + r, the polynomial is minimax on |r| <= ln 2 / 2.

@@ -131,6 +131,9 @@ static inline vec vec_fma_sub_add(vec a, vec b, vec c) {
 static inline __m128i vec_load_16_bytes(const void *p) {
     return _mm_loadu_si128((const __m128i *)p);
 }
+static inline float vec_half_value(uint16_t half) {
+    return _cvtsh_ss(half);
+}
 static inline vec vec_half_load(const uint16_t *p) {
     return (vec){_mm256_cvtph_ps(vec_load_16_bytes(p)), _mm256_cvtph_ps(vec_load_16_bytes(p + 8))};
 }
@@ -138,6 +141,12 @@ static inline void vec_half_store(uint16_t *p, vec x) {
     _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(x.low, _MM_FROUND_TO_NEAREST_INT));
     _mm_storeu_si128((__m128i *)(void *)(p + 8),
                      _mm256_cvtps_ph(x.high, _MM_FROUND_TO_NEAREST_INT));
+}
+static inline vec vec_bfloat_load(const uint16_t *p) {
+    __m256i low = _mm256_cvtepu16_epi32(vec_load_16_bytes(p));
+    __m256i high = _mm256_cvtepu16_epi32(vec_load_16_bytes(p + 8));
+    return (vec){_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
+                 _mm256_castsi256_ps(_mm256_slli_epi32(high, 16))};
 }
 static inline vec vec_int8_load(const int8_t *p) {
     __m128i bytes = vec_load_16_bytes(p);

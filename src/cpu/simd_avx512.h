@@ -103,11 +103,18 @@ static inline vec vec_swap(vec x) { // lanes 1 0 3 2 ...
 static inline vec vec_fma_sub_add(vec a, vec b, vec c) {
     return _mm512_fmaddsub_ps(a, b, c);
 }
+static inline float vec_half_value(uint16_t half) {
+    return _cvtsh_ss(half);
+}
 static inline vec vec_half_load(const uint16_t *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 static inline void vec_half_store(uint16_t *p, vec x) {
     _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+static inline vec vec_bfloat_load(const uint16_t *p) {
+    __m256i halves = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
 }
 static inline vec vec_int8_load(const int8_t *p) {
     return _mm512_cvtepi32_ps(

@@ -20,16 +20,18 @@ INLINE void look_ahead_row(const struct glint_tile_source *source, int row, int 
     const char *at = (const char *)source->ahead + (size_t)row * source->stride;
 #pragma GCC unroll 8
     for (int line = 0; line < (bytes + 63) / 64; line++)
-        _mm_prefetch(at + 64 * line, _MM_HINT_T1);
+        __builtin_prefetch(at + 64 * line, 0, 2);
 }
 
-// The same for LANES / n_part rows: part i of n_part of those from `row` on. Unpack functions do
-// this between their loads: spread like that it hides behind the unpacking, in one burst it would
-// gain nothing. (Not inlined, both would be functions without effect to the
-// compiler, and removed.)
+// The same for LANES / n_part rows: part i of n_part of those from `row` on (or for one row, in one
+// part of several). Unpack functions do this between their loads: spread like that it hides behind
+// the unpacking, in one burst it would gain nothing. (Not inlined, both would be functions without
+// effect to the compiler, and removed.)
 INLINE void look_ahead(const struct glint_tile_source *source, int row, int i, int n_part,
                        int bytes) {
     int n_row = LANES / n_part;
+    if (n_row == 0 && i * LANES % n_part == 0)
+        look_ahead_row(source, row + i * LANES / n_part, bytes);
 #pragma GCC unroll 4
     for (int r = 0; r < n_row; r++)
         look_ahead_row(source, row + i * n_row + r, bytes);

@@ -42,7 +42,7 @@ struct glint_backend_ops {
 // Every backend begins with this struct and keeps its own fields behind it.
 struct glint_backend {
     const char *name; // "cpu"
-    const char *tier; // "scalar", "avx2", "avx512", "vnni"
+    const char *tier; // "scalar", "avx2", "avx512", "vnni", "neon", "dotprod"
     int n_threads;    // host threads that compute; 0 on a device
     struct glint_backend_ops ops;
     // Device memory, 64-byte aligned, zeroed; NULL when out of memory.
