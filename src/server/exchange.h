@@ -33,10 +33,10 @@ struct glint_route {
 struct glint_door {
     struct glint_server *server;
     struct MHD_Daemon *daemon;
-    int listener;                 // once the door accepts no more, or -1
     enum glint_protocol protocol; // OPENAI or OLLAMA: whose paths come first
     const char *host;
-    bool local; // only this machine can connect: Host is checked
+    bool local;     // only this machine can connect: Host is checked
+    bool inherited; // another process has the socket too
     char url[300];
     char unix_path[120]; // removed at the end; empty: none
 };

@@ -286,7 +286,6 @@ enum glint_status glint_http_start(struct glint_door *door, int fd, const struct
         (size_t)MEMORY_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, door, MHD_OPTION_URI_LOG_CALLBACK,
         on_request_line, door, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    door->listener = -1;
     if (!door->daemon) {
         close(fd);
         return glint_fail(err, GLINT_E_IO,
@@ -296,17 +295,21 @@ enum glint_status glint_http_start(struct glint_door *door, int fd, const struct
     return GLINT_OK;
 }
 
-void glint_http_quiesce(struct glint_door *door) {
-    // The library's threads take it out of their sets later, and must find it there.
-    door->listener = MHD_quiesce_daemon(door->daemon);
-    if (door->listener >= 0)
-        shutdown(door->listener, SHUT_RDWR); // who connects now is refused
+// The library shuts its listening socket down at the end, for every process that has it. Another
+// takes its place.
+static void spare_listener(const struct glint_door *door) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(door->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+    int other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (info && other >= 0)
+        dup2(other, info->listen_fd);
+    if (other >= 0)
+        close(other);
 }
 
 void glint_http_stop(struct glint_door *door) {
+    if (door->daemon && door->inherited)
+        spare_listener(door);
     if (door->daemon)
         MHD_stop_daemon(door->daemon);
-    if (door->daemon && door->listener >= 0)
-        close(door->listener);
     door->daemon = NULL;
 }

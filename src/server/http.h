@@ -9,8 +9,6 @@
 // Serves the door's listening socket fd, which it takes over. door->daemon is set.
 enum glint_status glint_http_start(struct glint_door *door, int fd, const struct glint_tls *tls,
                                    struct glint_error *err);
-// Accepts no more connections.
-void glint_http_quiesce(struct glint_door *door);
 void glint_http_stop(struct glint_door *door);
 
 #endif

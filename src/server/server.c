@@ -71,8 +71,11 @@ static enum glint_status open_door(struct glint_server *server, enum glint_proto
     } else {
         GLINT_TRY(glint_listener_open(&listener, host, port, tls, err));
     }
-    *door = (struct glint_door){
-        .server = server, .protocol = protocol, .host = host, .local = listener.local};
+    *door = (struct glint_door){.server = server,
+                                .protocol = protocol,
+                                .host = host,
+                                .local = listener.local,
+                                .inherited = inherited >= 0};
     snprintf(door->url, sizeof door->url, "%s", listener.url);
     if (listener.unix_path)
         snprintf(door->unix_path, sizeof door->unix_path, "%s", listener.unix_path);
@@ -221,9 +224,9 @@ struct glint_engine_info glint_server_engine(const struct glint_server *server) 
 }
 
 bool glint_server_drain(struct glint_server *server) {
-    if (!atomic_exchange_explicit(&server->draining, true, memory_order_relaxed))
-        for (int i = 0; i < server->n_doors; i++)
-            glint_http_quiesce(&server->doors[i]);
+    // New requests are refused from here on. New connections are not: the library's way to that
+    // (MHD_quiesce_daemon) races with its own threads, and ends the program when it loses.
+    atomic_store_explicit(&server->draining, true, memory_order_relaxed);
     return atomic_load_explicit(&server->n_active, memory_order_relaxed) == 0;
 }
 

@@ -82,7 +82,7 @@ const char *glint_server_ollama_url(const struct glint_server *server); // NULL:
 const char *glint_server_model(const struct glint_server *server);      // its name for clients
 // After READY.
 struct glint_engine_info glint_server_engine(const struct glint_server *server);
-// Takes no new connections or requests. True when nothing is running any more.
+// Refuses new requests with status 503. True when nothing is running any more.
 bool glint_server_drain(struct glint_server *server);
 // Cuts off what is still running.
 void glint_server_close(struct glint_server **server);

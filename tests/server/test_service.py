@@ -72,6 +72,12 @@ def check_activation(folder):
             server.wait_for_line(r"OLLAMA_HOST=unix:" + path)
         early.close()
         assert os.path.exists(path), "the path belongs to who made it"
+        # The sockets go on for the next server, and so does who connects in between.
+        early = socket.create_connection(("127.0.0.1", port), timeout=60 * SLOWER)
+        early.sendall(b"GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        with serving(env=names, **activated(local, tcp)):
+            assert early.recv(12)[9:] in (b"200", b"503")
+        early.close()
     # Without names the second is Ollama's.
     with listening() as first, listening() as second:
         with serving(**activated(first, second)) as server:
