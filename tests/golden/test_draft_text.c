@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_NEW = 48, N_SESSION = 5, N_SOME = 45, N_FEW = 10, ADAPTIVE = -1, MOST = 15 };
+enum { N_NEW = 48, N_SESSION = 5, N_SOME = 45, N_FEW = 5, ADAPTIVE = -1, MOST = 15 };
 enum { N_WALK = GLINT_SANITIZED ? 10 : 60 };
 
 // An answer: its ids, and a hash of the logits that each was drawn from.

@@ -255,7 +255,7 @@ static struct glint_draft_stats run_long_text(struct long_run *run) {
     int n_prompt = golden_ids(run->golden, name, &n)[0];
     run->session = open_greedy(run->engine);
     check(glint_session_sync(run->session, all, n_prompt, NULL, &error), &error);
-    int n_end = GLINT_SANITIZED ? n_prompt + 100 : n_all;
+    int n_end = GLINT_SANITIZED ? n_prompt + 30 : n_all;
     for (int known = n_prompt + 1; known <= n_end; known++) {
         struct glint_sample sample;
         check(glint_session_sample(run->session, &sample, &error), &error);

@@ -103,7 +103,7 @@ static void check_prompts(const char *answers_path, bool exact, check_fn check) 
         params.cache_type_k = params.cache_type_v = "f16";
     struct glint_engine *engine = golden_engine(&params);
     struct glint_vision *vision = open_vision(exact);
-    for (int k = 0; k < N_PROMPT; k += GLINT_SANITIZED ? 10 : 1) {
+    for (int k = 0; k < N_PROMPT; k += GLINT_SANITIZED ? 20 : 1) {
         char name[32];
         snprintf(name, sizeof name, "%d.ids", k);
         struct golden_prompt prompt = {.picture = open_picture(&prompts, vision, k)};

@@ -111,7 +111,8 @@ class Crowd(unittest.TestCase):
         for kind, n in done.items():
             self.assertGreater(n, 0, kind)
         print(f"{done}, resident {sizes[3] >> 20} MiB after warm-up, {sizes[-1] >> 20} at the end")
-        self.assertLess(sizes[-1], sizes[3] * 1.1 + (8 << 20))
+        if SLOWER == 1:  # sanitizers keep what is freed
+            self.assertLess(sizes[-1], sizes[3] * 1.1 + (8 << 20))
 
 
 if __name__ == "__main__":

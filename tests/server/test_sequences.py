@@ -63,7 +63,7 @@ def wait_idle(test, server, seconds=30):
 
 class ManyAtOnce(unittest.TestCase):
     def test_streams_equal_solo_runs(self):
-        n = 24 if SLOWER == 1 else 12
+        n = 24 if SLOWER == 1 else 6
         with serving("-np", "6", "--queue", "100") as server:
             solo = [plain(join_message(server.ask(CHAT, body_of(i)))) for i in range(n)]
 
@@ -100,7 +100,7 @@ class ManyAtOnce(unittest.TestCase):
             for _ in range(3):
                 next(events)
             before = server.metric("decode_steps_total")
-            n = 6000 if SLOWER == 1 else 2000
+            n = 6000 if SLOWER == 1 else 1100
             long = {"messages": [user("word " * n)], "max_tokens": 1}
             server.ask(CHAT, long)
             steps = server.metric("decode_steps_total") - before
@@ -144,7 +144,7 @@ class Reuse(unittest.TestCase):
 
     def test_twelve_turns(self):
         flags = ("--current-date", "2026-11-30")
-        turns = 12 if SLOWER == 1 else 4
+        turns = 12 if SLOWER == 1 else 2
         with serving("-np", "2", *flags) as server:
             self.rows = 0
             warm = self.conversation(server, turns, reuse=True)
