@@ -49,7 +49,7 @@ enum {
          "tokens of context (default: the model's, less if\nmemory is short)"},                    \
         {GLINT_ARG_THREADS, {"t", "threads"}, "N", "threads (default: all CPUs)"},                 \
         {GLINT_ARG_DEVICE, {"device"}, "NAME", "cpu (default), cuda, cuda:N, auto"},               \
-        {GLINT_ARG_TIER, {"cpu-tier"}, "TIER", "force scalar, avx2, avx512 or vnni"},              \
+        {GLINT_ARG_TIER, {"cpu-tier"}, "TIER", "force scalar, avx2, avx512, vnni, neon, dotprod"}, \
         {GLINT_ARG_CACHE_K, {"ctk", "cache-type-k"}, "TYPE", "keys as f16 (default), f32, q8_0"},  \
         {GLINT_ARG_CACHE_V,                                                                        \
          {"ctv", "cache-type-v"},                                                                  \
