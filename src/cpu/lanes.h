@@ -13,6 +13,17 @@
 #include "cpu/lanes_neon.h"
 #endif
 
+#ifdef GLINT_LANES
+// 4 bytes of each of LANES rows.
+static inline lanes_int load_rows_4(const uint8_t *from, size_t stride) {
+    int32_t lane[LANES];
+    for (size_t i = 0; i < LANES; i++)
+        memcpy(&lane[i], from + i * stride, sizeof lane[i]);
+    return int_load(lane);
+}
+
+#endif
+
 // Register blocks exist only once their loops, and the functions they stand in, are unfolded.
 #define INLINE static inline __attribute__((always_inline))
 

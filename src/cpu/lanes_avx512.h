@@ -155,13 +155,5 @@ static inline void load_rows_16(lanes_int out[4], const uint8_t *from, size_t st
     out[3] = _mm512_unpackhi_epi64(high01, high23);
 }
 
-// 4 bytes of each of LANES rows.
-static inline lanes_int load_rows_4(const uint8_t *from, size_t stride) {
-    int32_t lane[LANES];
-    for (size_t i = 0; i < LANES; i++)
-        memcpy(&lane[i], from + i * stride, sizeof lane[i]);
-    return int_load(lane);
-}
-
 #endif
 #endif
